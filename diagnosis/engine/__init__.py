@@ -1,0 +1,1 @@
+"""Log text in, verdict out: no Django, no network, no clock."""

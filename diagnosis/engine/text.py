@@ -1,0 +1,120 @@
+"""The text of a log: bytes, made even enough to match on, with the line numbers of the paste.
+
+Nothing here decodes: offsets are byte offsets, and a line number counts the line feeds before an
+offset in the file as it came.
+"""
+
+from __future__ import annotations
+
+import codecs
+import mmap
+import re
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+__all__ = ["LogFile", "Text", "prepare"]
+
+_ESCAPE = b"\x1b"
+# ECMA-48 control sequences, and operating-system commands as terminals write them (xterm's ctlseqs).
+_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_=>])")
+# A lone carriage return ends what is shown (a progress bar redraws); a NUL is a blank.
+_EVEN = bytes.maketrans(b"\r\x00\x0b\x0c", b"\n   ")
+_UNEVEN = (b"\r", b"\x00", b"\x0b", b"\x0c")
+_BYTE_ORDER_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_INDEX_STRIDE = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class LogFile:
+    """One file of a paste: its name (a path is welcome, ranks are read from it) and its bytes."""
+
+    name: str
+    data: bytes | mmap.mmap
+
+
+@dataclass(frozen=True)
+class Text:
+    """A log made even: `data` is what is matched, `counted` has the line feeds as they came.
+
+    Both have one length; offsets of one are offsets of the other.
+    """
+
+    name: str
+    data: bytes
+    counted: bytes
+    size: int
+
+    @cached_property
+    def _feeds(self) -> list[int]:
+        """Line feeds before each stride of the text, so that a look-up counts one stride only."""
+        counted, total = self.counted, 0
+        feeds = [0]
+        for start in range(0, len(counted), _INDEX_STRIDE):
+            total += counted.count(b"\n", start, start + _INDEX_STRIDE)
+            feeds.append(total)
+        return feeds
+
+    def line_number(self, offset: int) -> int:
+        """Return the number, from 1, of the line that holds `offset` in the file as it came."""
+        stride = min(offset, len(self.counted)) // _INDEX_STRIDE
+        return self._feeds[stride] + self.counted.count(b"\n", stride * _INDEX_STRIDE, offset) + 1
+
+    def line_numbers(self, offsets: Iterable[int]) -> list[int]:
+        """Return `line_number` of each offset; cheapest where they are in order."""
+        return [self.line_number(offset) for offset in offsets]
+
+    @property
+    def lines(self) -> int:
+        """Count the lines; an unfinished last line is a line."""
+        unfinished = bool(self.counted) and not self.counted.endswith(b"\n")
+        return self._feeds[-1] + unfinished
+
+    def bounds(self, offset: int) -> tuple[int, int]:
+        """Return where the line of `data` that holds `offset` starts and ends (its feed left out)."""
+        start = self.data.rfind(b"\n", 0, offset) + 1
+        end = self.data.find(b"\n", offset)
+        return start, len(self.data) if end < 0 else end
+
+    def offset_of_line(self, number: int) -> int:
+        """Return where line `number` (from 1) starts; the end of the text where there is none."""
+        feeds = self._feeds
+        stride = bisect_right(feeds, number - 2) - 1 if number > 1 else 0
+        missing = number - 1 - feeds[stride]
+        offset = stride * _INDEX_STRIDE
+        while missing > 0:
+            found = self.counted.find(b"\n", offset)
+            if found < 0:
+                return len(self.counted)
+            offset, missing = found + 1, missing - 1
+        return offset
+
+
+def prepare(log: LogFile) -> Text:
+    """Make a file even: encoding marks read, ANSI cut, CR as a line end, NUL as a blank.
+
+    Takes any bytes and never fails; line numbers stay those of the file as it came.
+    """
+    raw = bytes(log.data)
+    size = len(raw)
+    counted = _cut_ansi(_decode_marked(raw))
+    if any(mark in counted for mark in _UNEVEN):
+        return Text(log.name, counted.translate(_EVEN), counted, size)
+    return Text(log.name, counted, counted, size)
+
+
+def _decode_marked(raw: bytes) -> bytes:
+    """Return UTF-8 bytes where a byte-order mark announces an encoding, else the bytes as they are."""
+    for mark, encoding in _BYTE_ORDER_MARKS:
+        if raw.startswith(mark):
+            return raw[len(mark) :].decode(encoding, "replace").encode("utf-8", "replace")
+    return raw
+
+
+def _cut_ansi(raw: bytes) -> bytes:
+    return _ANSI.sub(b"", raw) if _ESCAPE in raw else raw
