@@ -1,0 +1,58 @@
+"""The site's error pages: each says what is wrong and what to do."""
+
+from __future__ import annotations
+
+from django.core.exceptions import RequestDataTooBig
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+
+__all__ = [
+    "bad_request",
+    "csrf_failure",
+    "error_page",
+    "not_found",
+    "permission_denied",
+    "server_error",
+]
+
+
+def error_page(
+    request: HttpRequest, status: int, *, retry_after: int | None = None, **context: object
+) -> HttpResponse:
+    """Render `<status>.html` with that status.
+
+    `context` may hold `message` and `advice`, which stand in place of the template's own words.
+    `retry_after` is in seconds. An error page is never kept by a cache.
+    """
+    response = render(request, f"{status}.html", context, status=status)
+    response.headers["Cache-Control"] = "no-store"
+    if retry_after is not None:
+        response.headers["Retry-After"] = str(retry_after)
+    return response
+
+
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 400, or 413 where Django refused the size of the upload."""
+    return error_page(request, 413 if isinstance(exception, RequestDataTooBig) else 400)
+
+
+def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    """Answer 403."""
+    return error_page(request, 403)
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noqa: ARG001
+    """Answer 403 for a form whose token is missing or stale."""
+    message = "This form was open for too long, or your browser blocks cookies."
+    advice = "Go back, reload the page and send the form again."
+    return error_page(request, 403, message=message, advice=advice)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
+    """Answer 404."""
+    return error_page(request, 404)
+
+
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer 500."""
+    return error_page(request, 500)

@@ -1,0 +1,17 @@
+"""Every address of the site."""
+
+from __future__ import annotations
+
+from django.urls import URLPattern, URLResolver, path
+
+from denpex import health
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("healthz", health.healthz, name="healthz"),
+    path("readyz", health.readyz, name="readyz"),
+]
+
+handler400 = "denpex.errors.bad_request"
+handler403 = "denpex.errors.permission_denied"
+handler404 = "denpex.errors.not_found"
+handler500 = "denpex.errors.server_error"

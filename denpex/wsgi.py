@@ -1,0 +1,12 @@
+"""The WSGI entry point. It refuses to start with wrong settings, and names them."""
+
+from __future__ import annotations
+
+import os
+
+from django.core.management.base import BaseCommand
+from django.core.wsgi import get_wsgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "denpex.settings")
+application = get_wsgi_application()
+BaseCommand().check()
