@@ -1,0 +1,206 @@
+"""Child processes that are surely ended: each in a group of its own, each with a pid file.
+
+A pid file holds the process id and a mark that no later process with the same id can bear (boot
+and start time), so that a runner which was killed leaves enough behind for the next one to clean
+up, and a recycled process id is never signalled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pwd
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = [
+    "Account",
+    "Child",
+    "account_named",
+    "account_of",
+    "end_leftovers",
+    "is_alive",
+    "mark",
+    "recorded",
+    "start",
+]
+
+_BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
+# In /proc/<pid>/stat, counted after the command's closing bracket: proc_pid_stat(5) numbers them
+# 3 (state) and 22 (start time, clock ticks since boot).
+_STATE, _START_TIME = 0, 19
+_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user of this machine that a child runs as."""
+
+    uid: int
+    gid: int
+
+
+def account_named(name: str) -> Account:
+    """Look up a user by name; raises KeyError where there is none."""
+    entry = pwd.getpwnam(name)
+    return Account(entry.pw_uid, entry.pw_gid)
+
+
+def account_of(path: Path) -> Account:
+    """Return the owner of a file or folder."""
+    found = path.stat()
+    return Account(found.st_uid, found.st_gid)
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A started process, the leader of its own session and process group."""
+
+    name: str
+    process: subprocess.Popen[bytes]
+    pid_file: Path
+    log: Path
+    stop_signal: signal.Signals
+
+    def has_ended(self) -> bool:
+        """Tell whether the process is gone, without reaping it: its id stays taken until `end`."""
+        if self.process.returncode is not None:
+            return True
+        options = os.WEXITED | os.WNOHANG | os.WNOWAIT
+        return os.waitid(os.P_PID, self.process.pid, options) is not None
+
+    def ask_to_stop(self) -> None:
+        """Send the signal on which the process ends in good order."""
+        if not self.has_ended():
+            self.process.send_signal(self.stop_signal)
+
+    def end(self, patience: float = 10.0) -> int:
+        """End the process and all of its group; returns the exit status.
+
+        After `patience` seconds, or where the leader is gone already, the group is killed.
+        """
+        self.ask_to_stop()
+        _wait(self.has_ended, patience)
+        if self.process.returncode is None:
+            # Not yet reaped, so the number still belongs to this group.
+            _signal_group(self.process.pid, signal.SIGKILL)
+        status = self.process.wait()
+        self.pid_file.unlink(missing_ok=True)
+        return status
+
+    def last_lines(self, count: int = 15) -> str:
+        """Return the end of what the process wrote, to be shown when it failed."""
+        lines = self.log.read_text(errors="replace").splitlines()
+        return "\n".join(lines[-count:])
+
+
+def start(
+    name: str,
+    command: Sequence[str],
+    folder: Path,
+    *,
+    environment: Mapping[str, str] | None = None,
+    working_folder: Path | None = None,
+    account: Account | None = None,
+    stop_signal: signal.Signals = signal.SIGTERM,
+    pass_files: Sequence[int] = (),
+) -> Child:
+    """Start `command` with its pid in `folder`/run and its output in `folder`/logs.
+
+    The child gets no terminal signals (a session of its own) and no standard input.
+    Raises OSError where the command cannot be started.
+    """
+    pid_file = folder / "run" / f"{name}.pid"
+    log = folder / "logs" / f"{name}.log"
+    for parent in (pid_file.parent, log.parent):
+        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with log.open("ab") as output:
+        process = subprocess.Popen(  # noqa: S603 - our own commands
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            cwd=working_folder,
+            env=environment,
+            start_new_session=True,
+            pass_fds=pass_files,
+            user=account.uid if account else None,
+            group=account.gid if account else None,
+            extra_groups=[] if account else None,
+        )
+    child = Child(name, process, pid_file, log, stop_signal)
+    pid_file.write_text(f"{process.pid}\n{mark(process.pid)}\n")
+    return child
+
+
+def mark(pid: int) -> str | None:
+    """Return what tells this process from any other with the same id; None where none runs."""
+    fields = _stat(pid)
+    if fields is None or fields[_STATE] in "ZX":
+        return None
+    return f"{_BOOT_ID.read_text().strip()}:{fields[_START_TIME]}"
+
+
+def is_alive(pid: int, expected_mark: str) -> bool:
+    """Tell whether the very process that once had this mark still runs."""
+    return mark(pid) == expected_mark
+
+
+def recorded(pid_file: Path) -> tuple[int, str] | None:
+    """Return pid and mark of a pid file; None where there is none, or it was never finished."""
+    try:
+        pid, _, recorded_mark = pid_file.read_text().strip().partition("\n")
+    except FileNotFoundError:
+        return None
+    return (int(pid), recorded_mark) if pid.isdigit() and recorded_mark else None
+
+
+def end_leftovers(folder: Path, patience: float = 10.0) -> list[str]:
+    """End what an earlier, killed runner started from `folder`; returns the names of what it ended.
+
+    A pid file whose process is gone, or whose number now belongs to another process, is removed.
+    """
+    leftovers = {}
+    for pid_file in sorted((folder / "run").glob("*.pid")):
+        leftover = recorded(pid_file)
+        if leftover and is_alive(*leftover):
+            leftovers[pid_file] = leftover
+        else:
+            pid_file.unlink(missing_ok=True)
+    # SIGINT is the fast shutdown of PostgreSQL, and ends the others too.
+    for pid, _ in leftovers.values():
+        _signal_group(pid, signal.SIGINT)
+    _wait(lambda: not any(is_alive(*leftover) for leftover in leftovers.values()), patience)
+    for leftover in leftovers.values():
+        if is_alive(*leftover):
+            _signal_group(leftover[0], signal.SIGKILL)
+    for pid_file in leftovers:
+        pid_file.unlink(missing_ok=True)
+    return [pid_file.stem for pid_file in leftovers]
+
+
+def _stat(pid: int) -> list[str] | None:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    # The command stands in brackets and may itself hold spaces and brackets.
+    return text.rpartition(")")[2].split()
+
+
+def _signal_group(pid: int, number: signal.Signals) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(pid, number)
+
+
+def _wait(condition: Callable[[], bool], seconds: float) -> bool:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_SECONDS)
+    return True
