@@ -1,0 +1,69 @@
+"""The envelopes tell who printed a line; their own samples are the first tests."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from diagnosis.engine.envelope_files import Entry, Sample, load_envelopes, read_entries
+from diagnosis.engine.sources import SOURCE_FIELDS, Envelope, Envelopes, LineFacts, PathPattern
+from diagnosis.engine.stamps import StampReader, TimeFormat
+
+ENTRIES = read_entries()
+ENVELOPES = load_envelopes()
+
+
+def samples_of(kind: type) -> list[pytest.param]:
+    return [
+        pytest.param(entry, sample, id=f"{entry.name}:{number}")
+        for entry in ENTRIES
+        if isinstance(entry.meaning, kind)
+        for number, sample in enumerate(entry.samples)
+    ]
+
+
+def seconds(told: float | str | None) -> float | None:
+    if isinstance(told, str):
+        moment = datetime.datetime.fromisoformat(told).replace(tzinfo=datetime.UTC)
+        return pytest.approx(moment.timestamp(), abs=1e-6)
+    return told
+
+
+def expected(name: str, told: object) -> object:
+    return seconds(told) if name == "time" else told
+
+
+def read(envelopes: Envelopes, entry: Entry, sample: Sample) -> LineFacts:
+    """Parse a sample; one that only follows a stamp gets a stamp before it."""
+    line = sample.line.encode()
+    if entry.meaning.follows_time:
+        line = b"2026-11-30T00:00:00Z" + line
+    return envelopes.parse(line)
+
+
+@pytest.mark.parametrize(("entry", "sample"), samples_of(Envelope))
+def test_sample_tells_what_it_says(entry: Entry, sample: Sample) -> None:
+    facts = read(ENVELOPES, entry, sample)
+    for name, told in sample.tells.items():
+        value = getattr(facts.source if name in SOURCE_FIELDS else facts, name)
+        assert value == expected(name, told), name
+    if sample.message is not None:
+        assert facts.message.decode() == sample.message
+    if sample.prefix is not None:
+        assert ENVELOPES.prefix_of(sample.line.encode()) == sample.prefix.encode()
+
+
+@pytest.mark.parametrize(("entry", "sample"), samples_of(TimeFormat))
+def test_time_sample_gives_its_seconds(entry: Entry, sample: Sample) -> None:
+    stamp = StampReader(entry.meaning).read(sample.line.encode())
+    for name, told in sample.tells.items():
+        value = stamp.seconds if name == "time" else getattr(stamp, name)
+        assert value == expected(name, told), name
+
+
+@pytest.mark.parametrize(("entry", "sample"), samples_of(PathPattern))
+def test_path_sample_tells_its_source(entry: Entry, sample: Sample) -> None:
+    source = ENVELOPES.source_of_path(sample.line)
+    for name, told in sample.tells.items():
+        assert getattr(source, name) == told, name
