@@ -299,7 +299,6 @@ def _failure(data: dict[str, Any], body: str, path: Path) -> Failure:
         reviewed=data.pop("reviewed"),
         sections=tuple(_sections(body)),
         **{key: value for key, value in data.items() if key != "role"},
-        **{"role": data["role"]},
     )
 
 
