@@ -12,4 +12,4 @@ class DenpexConfig(AppConfig):
 
     def ready(self) -> None:
         """Import the checks, which register themselves."""
-        from denpex import checks  # noqa: F401, PLC0415
+        from denpex import checks  # noqa: F401

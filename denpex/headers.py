@@ -43,6 +43,7 @@ class SecurityHeadersMiddleware:
         self.content_security_policy = policy(settings.SECURE_CSP)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer `request`; a view's own header stands."""
         response = self.get_response(request)
         response.headers.setdefault("Content-Security-Policy", self.content_security_policy)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)

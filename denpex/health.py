@@ -1,4 +1,4 @@
-"""Probes: is the process alive, and can it serve?"""
+"""Probes: whether the process is alive, and whether it can serve."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import redis
 from django.conf import settings
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, JsonResponse
+
+from encyclopedia.models import Failure
 
 __all__ = ["healthz", "readyz"]
 
@@ -53,8 +55,6 @@ def _redis() -> str:
 
 
 def _catalogue() -> str:
-    from encyclopedia.models import Failure  # noqa: PLC0415
-
     try:
         return "ok" if Failure.objects.exists() else "empty: run manage.py load_failures"
     except DatabaseError:

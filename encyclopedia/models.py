@@ -1,0 +1,112 @@
+"""The database of failures: filled from the catalogue's files by `sync`, and only from there."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Self
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
+from django.db import models
+from django.db.models import Case, Value, When
+from django.urls import reverse
+
+from encyclopedia.catalogue import SEVERITIES
+
+__all__ = ["Alias", "Failure", "LoadedCatalogue", "LookAlike"]
+
+
+class FailureQuerySet(models.QuerySet["Failure"]):
+    """Queries that more than one page asks."""
+
+    def gravest_first(self) -> Self:
+        """Order by severity, then by title."""
+        ranks = [When(severity=name, then=Value(rank)) for rank, name in enumerate(SEVERITIES)]
+        return self.order_by(Case(*ranks, output_field=models.SmallIntegerField()), "title")
+
+    def related_to(self, failure: Failure) -> Self:
+        """Return the other failures of the same category."""
+        return self.filter(category=failure.category).exclude(pk=failure.pk)
+
+
+class Failure(models.Model):
+    """One failure as its page needs it; `sections` holds HTML that is already safe."""
+
+    slug = models.CharField(max_length=120, unique=True)
+    title = models.TextField()
+    category = models.CharField(max_length=40)
+    severity = models.CharField(max_length=10)
+    role = models.CharField(max_length=12)
+    tags = ArrayField(models.TextField(), default=list)
+    systems = ArrayField(models.TextField(), default=list)
+    message = models.TextField(help_text="the stable part of its error message, or its title")
+    page_title = models.TextField(help_text="technology, message and title")
+    summary = models.TextField(help_text="the quick answer as plain text")
+    sections = models.JSONField(default=list)
+    facts = models.JSONField(default=dict)
+    fix = models.JSONField(default=dict)
+    references = models.JSONField(default=list)
+    reviewed = models.DateField()
+    kind_of = models.ForeignKey("self", models.SET_NULL, null=True, related_name="kinds")
+    follows = models.ManyToManyField("self", symmetrical=False, related_name="leads_to")
+    content_hash = models.CharField(max_length=64)
+    changed_at = models.DateTimeField(help_text="when the file's content last changed")
+    search = SearchVectorField(null=True)
+
+    objects = FailureQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = ["slug"]
+        indexes: ClassVar = [
+            models.Index(fields=["category"]),
+            GinIndex(fields=["search"], name="failure_search"),
+        ]
+
+    def __str__(self) -> str:
+        return self.title
+
+    def get_absolute_url(self) -> str:
+        """Return the path of the page."""
+        return reverse("failure", args=[self.slug])
+
+
+class LookAlike(models.Model):
+    """A neighbouring failure, and the fact that tells it apart."""
+
+    failure = models.ForeignKey(Failure, models.CASCADE, related_name="look_alikes")
+    other = models.ForeignKey(Failure, models.CASCADE, related_name="looked_like_by")
+    tell_apart = models.TextField()
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["failure", "other"], name="look_alike_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.failure} looks like {self.other}"
+
+
+class Alias(models.Model):
+    """A slug that a failure once had; its address redirects for ever."""
+
+    slug = models.CharField(max_length=120, unique=True)
+    failure = models.ForeignKey(Failure, models.CASCADE, related_name="aliases")
+
+    def __str__(self) -> str:
+        return f"{self.slug} → {self.failure}"
+
+
+class LoadedCatalogue(models.Model):
+    """What was loaded last: one row. Pages stored under another fingerprint are stale."""
+
+    fingerprint = models.CharField(max_length=64)
+    loaded_at = models.DateTimeField(auto_now=True)
+
+    def __str__(self) -> str:
+        return self.fingerprint
+
+    @classmethod
+    def current_fingerprint(cls) -> str:
+        """Return the fingerprint of the loaded catalogue, or "" where none was loaded yet."""
+        return cls.objects.values_list("fingerprint", flat=True).first() or ""

@@ -1,0 +1,184 @@
+"""Fills the database of failures from the catalogue: the files are the truth, the rows follow."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+
+from django.contrib.postgres.search import CombinedSearchVector, SearchVector
+from django.db import connection, transaction
+from django.db.models import Value
+from django.utils import timezone
+from django.utils.text import slugify
+
+from encyclopedia import catalogue as files
+from encyclopedia.headline import message_of, page_title
+from encyclopedia.models import Alias, Failure, LoadedCatalogue, LookAlike
+from encyclopedia.rendering import plain_text, render
+
+__all__ = ["LoadReport", "load_failures"]
+
+# Any number that no other lock of this database uses.
+_LOAD_LOCK = 7_305_001
+_SEARCH_CONFIGURATION = "english"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadReport:
+    """What a load did, as slugs."""
+
+    added: tuple[str, ...]
+    changed: tuple[str, ...]
+    removed: tuple[str, ...]
+    unchanged: tuple[str, ...]
+
+
+@transaction.atomic
+def load_failures(catalogue: files.Catalogue) -> LoadReport:
+    """Make the rows equal to `catalogue`, all or nothing; a second load changes nothing.
+
+    The catalogue must be free of `problems`: its edges are followed without looking.
+    """
+    _wait_for_other_loads()
+    before = dict(Failure.objects.values_list("slug", "content_hash"))
+    after = {failure.slug: content_hash(failure) for failure in catalogue}
+    _save_failures(catalogue, before, after)
+    _save_edges(catalogue)
+    _save_aliases(catalogue)
+    Failure.objects.exclude(slug__in=after).delete()
+    LoadedCatalogue.objects.update_or_create(pk=1, defaults={"fingerprint": _fingerprint()})
+    return _report(before, after)
+
+
+def content_hash(failure: files.Failure) -> str:
+    """Return the hash of everything that a failure file says."""
+    return _hash(asdict(failure))
+
+
+def _wait_for_other_loads() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOAD_LOCK])
+
+
+def _save_failures(
+    catalogue: files.Catalogue, before: Mapping[str, str], after: Mapping[str, str]
+) -> None:
+    rows = [_row(failure, after[failure.slug]) for failure in catalogue]
+    kept = [row for row in rows if before.get(row.slug) == row.content_hash]
+    dates = dict(Failure.objects.values_list("slug", "changed_at"))
+    for row in kept:
+        row.changed_at = dates[row.slug]
+    Failure.objects.bulk_create(
+        rows, update_conflicts=True, unique_fields=["slug"], update_fields=_UPDATED_FIELDS
+    )
+
+
+def _row(failure: files.Failure, content: str) -> Failure:
+    sections = [_section(section) for section in failure.sections]
+    words = {section["heading"]: plain_text(section["html"]) for section in sections}
+    return Failure(
+        slug=failure.slug,
+        title=failure.title,
+        category=failure.category,
+        severity=failure.severity,
+        role=failure.role,
+        tags=list(failure.tags),
+        systems=list(failure.systems),
+        message=message_of(failure),
+        page_title=page_title(failure),
+        summary=words.get("Quick answer", ""),
+        sections=sections,
+        facts=asdict(failure.facts),
+        fix=asdict(failure.fix),
+        references=[asdict(reference) for reference in failure.references],
+        reviewed=failure.reviewed,
+        content_hash=content,
+        changed_at=timezone.now(),
+        search=_search_vector(failure, words.values()),
+    )
+
+
+_UPDATED_FIELDS = [
+    field.name
+    for field in Failure._meta.concrete_fields  # noqa: SLF001
+    if field.name not in {"id", "slug", "kind_of"}
+]
+
+
+def _section(section: files.Section) -> dict[str, str]:
+    return {
+        "heading": section.heading,
+        "anchor": slugify(section.heading),
+        "html": render(section.markdown),
+        "markdown": section.markdown,
+    }
+
+
+def _search_vector(failure: files.Failure, body: Iterable[str]) -> CombinedSearchVector:
+    """Weigh title and messages (A) above tags and systems (B) above the text (C)."""
+    messages = [text for signature in failure.signatures for text in signature.matches]
+    weighted = (
+        ("A", (failure.title, failure.slug.replace("-", " "), *messages)),
+        ("B", (*failure.tags, *failure.systems, failure.category)),
+        ("C", body),
+    )
+    vectors = [
+        SearchVector(Value("\n".join(texts)), weight=weight, config=_SEARCH_CONFIGURATION)
+        for weight, texts in weighted
+    ]
+    return vectors[0] + vectors[1] + vectors[2]
+
+
+def _save_edges(catalogue: files.Catalogue) -> None:
+    rows = {row.slug: row for row in Failure.objects.filter(slug__in=catalogue.failures)}
+    for failure in catalogue:
+        rows[failure.slug].kind_of = rows[failure.kind_of] if failure.kind_of else None
+    Failure.objects.bulk_update(rows.values(), ["kind_of"])
+
+    edge = Failure.follows.through
+    edge.objects.all().delete()
+    edge.objects.bulk_create(
+        edge(from_failure=rows[failure.slug], to_failure=rows[cause])
+        for failure in catalogue
+        for cause in failure.consequence_of
+    )
+    LookAlike.objects.all().delete()
+    LookAlike.objects.bulk_create(
+        LookAlike(failure=rows[failure.slug], other=rows[other.slug], tell_apart=other.tell_apart)
+        for failure in catalogue
+        for other in failure.looks_like
+    )
+
+
+def _save_aliases(catalogue: files.Catalogue) -> None:
+    """Add the aliases of the files; one that was ever known stays while its failure does."""
+    rows = {row.slug: row for row in Failure.objects.all()}
+    Alias.objects.filter(slug__in=catalogue.failures).delete()
+    for failure in catalogue:
+        for slug in failure.aliases:
+            if slug in rows:
+                Alias.objects.filter(failure=rows[slug]).update(failure=rows[failure.slug])
+            Alias.objects.update_or_create(slug=slug, defaults={"failure": rows[failure.slug]})
+
+
+def _fingerprint() -> str:
+    """Hash what pages are made of, so that a change of the rendering counts as well."""
+    failures = Failure.objects.order_by("slug").values_list("slug", "content_hash", "sections")
+    return _hash(list(failures))
+
+
+def _report(before: Mapping[str, str], after: Mapping[str, str]) -> LoadReport:
+    both = sorted(before.keys() & after.keys())
+    return LoadReport(
+        added=tuple(sorted(after.keys() - before.keys())),
+        changed=tuple(slug for slug in both if before[slug] != after[slug]),
+        removed=tuple(sorted(before.keys() - after.keys())),
+        unchanged=tuple(slug for slug in both if before[slug] == after[slug]),
+    )
+
+
+def _hash(value: object) -> str:
+    text = json.dumps(value, default=str, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()
