@@ -16,7 +16,6 @@ __all__ = ["Hit", "Scanner"]
 
 # (index of the pattern, offset just behind the match)
 Hit = tuple[int, int]
-Buffer = bytes | memoryview
 
 WINDOW_BYTES = 1 << 20
 # A window without a line end is cut; the overlap is longer than any pattern can reach.
@@ -70,7 +69,7 @@ class Scanner:
             scratch = self._scratches.value = hyperscan.Scratch(self._database)
         return scratch
 
-    def scan(self, data: Buffer) -> list[Hit]:
+    def scan(self, data: bytes) -> list[Hit]:
         """Return all hits in `data`, in the order of their end offsets, each once."""
         if self._empty:
             return []
@@ -78,8 +77,7 @@ class Scanner:
         hits: list[Hit] = []
         for start, end in _windows(data):
             self._scan_window(view[start:end], start, hits)
-        ordered = sorted(set(hits), key=lambda hit: (hit[1], hit[0]))
-        return ordered
+        return sorted(set(hits), key=lambda hit: (hit[1], hit[0]))
 
     def _scan_window(self, window: memoryview, start: int, hits: list[Hit]) -> None:
         append = hits.append
@@ -90,31 +88,22 @@ class Scanner:
         self._database.scan(window, match_event_handler=on_match, scratch=self._scratch())
 
 
-def _windows(data: Buffer) -> Iterator[tuple[int, int]]:
+def _windows(data: bytes) -> Iterator[tuple[int, int]]:
     """Cut `data` into windows that end at line ends, or overlap where a line is longer."""
     size = len(data)
-    find = data if isinstance(data, bytes) else None
     start = 0
     while start < size:
         end = min(start + WINDOW_BYTES, size)
-        if end < size:
-            line_end = _last_line_end(data if find is None else find, start, end)
-            if line_end > start:
-                yield start, line_end
-                start = line_end
-                continue
+        line_end = data.rfind(b"\n", start, end) + 1
+        if end == size:
+            yield start, end
+            start = end
+        elif line_end > start:
+            yield start, line_end
+            start = line_end
+        else:
             yield start, end
             start = end - OVERLAP_BYTES
-            continue
-        yield start, end
-        start = end
-
-
-def _last_line_end(data: Buffer, start: int, end: int) -> int:
-    """Return the offset just behind the last line feed in [start, end), or -1."""
-    if isinstance(data, bytes):
-        return data.rfind(b"\n", start, end) + 1
-    return bytes(data[start:end]).rfind(b"\n") + 1 + start
 
 
 def _refusal(patterns: Sequence[bytes], error: Exception) -> str:

@@ -1,0 +1,83 @@
+"""The engine's one door: text → lines and sources → matches → events → causality → verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from diagnosis.engine import log as logs
+from diagnosis.engine.causality import judge
+from diagnosis.engine.compiled import Compiled
+from diagnosis.engine.endings import read_ends
+from diagnosis.engine.events import Event, fold
+from diagnosis.engine.fates import fates, read_roster
+from diagnosis.engine.identities import read_identities
+from diagnosis.engine.initiator import find_initiator
+from diagnosis.engine.legible import why_unreadable
+from diagnosis.engine.log import Log
+from diagnosis.engine.matches import observe
+from diagnosis.engine.recovery import find_recoveries
+from diagnosis.engine.report import Findings, report, unreadable
+from diagnosis.engine.stack import read_stack
+from diagnosis.engine.subjects import Subjects
+from diagnosis.engine.text import LogFile
+from diagnosis.engine.tracebacks import read_chains
+from diagnosis.engine.verdict import Coverage, Verdict
+
+__all__ = ["diagnose"]
+
+
+def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
+    """Say why the run that wrote these files died, which rank went first, and what to do.
+
+    Takes the files of one run in any order and any bytes; pure and deterministic: equal files and
+    an equal `compiled.fingerprint` give an equal verdict. Never raises for what a file holds.
+    """
+    log = logs.read(files, compiled)
+    reason = why_unreadable(log.texts)
+    if reason is not None:
+        return unreadable(compiled, _coverage(log, 0, None), reason)
+    chains = read_chains(log)
+    identities = read_identities(log)
+    subjects = Subjects(log, identities)
+    ends = read_ends(log, subjects)
+    events = fold(log, observe(log, chains), chains, ends, subjects)
+    judgement = judge(
+        events,
+        compiled.catalogue,
+        forced=frozenset(end.subject.pid for end in ends if end.forced and end.subject.pid),
+        recovered=find_recoveries(log, events, ends),
+        order=_order,
+    )
+    roster = read_roster(log, identities, events)
+    initiator = find_initiator(judgement, roster, identities)
+    return report(
+        Findings(
+            log=log,
+            judgement=judgement,
+            initiator=initiator,
+            fates=fates(log, roster, identities, judgement, initiator.rank, ends),
+            coverage=_coverage(log, len(roster.present), roster.world_size),
+            stack=read_stack(log),
+        )
+    )
+
+
+def _order(event: Event) -> tuple[object, ...]:
+    """Order events by when they happened, as far as the log tells."""
+    return (event.subject.attempt or 0, event.reported, event.key, event.name)
+
+
+def _coverage(log: Log, ranks_seen: int, world_size: int | None) -> Coverage:
+    return Coverage(
+        lines=sum(text.lines for text in log.texts),
+        bytes=sum(text.size for text in log.texts),
+        ranks_seen=ranks_seen,
+        world_size=world_size,
+        cut=any(_is_cut(text.data) for text in log.texts),
+        clock_skew=None,
+    )
+
+
+def _is_cut(data: bytes) -> bool:
+    """Say whether the text stops in the middle of a line."""
+    return bool(data) and not data.endswith(b"\n")

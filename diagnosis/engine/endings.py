@@ -1,0 +1,84 @@
+"""How processes ended, as launchers and shells tell it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from diagnosis.engine.log import Line, Log
+from diagnosis.engine.matches import capture
+from diagnosis.engine.probes import ENDINGS, Ending, signal_number
+from diagnosis.engine.subjects import Subject, Subjects
+
+__all__ = ["ProcessEnd", "read_ends"]
+
+_TERMINATED = 15
+# 128 + n is how a shell reports signal n (POSIX, Exit Status for Commands).
+_SHELL_SIGNAL_BASE = 128
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessEnd:
+    """What a line says of one process's end.
+
+    `told` says that its own launcher told it to end before it did, `forced` that the launcher then
+    killed it; neither is a failure of that process.
+    """
+
+    subject: Subject
+    exitcode: int | None
+    signal: int | None
+    line: Line
+    told: bool = False
+    forced: bool = False
+
+    @property
+    def is_failure(self) -> bool:
+        """Say whether the process ended badly of itself."""
+        if self.forced or self.signal == _TERMINATED:
+            return False
+        return self.signal is not None or self.exitcode not in (None, 0)
+
+
+def read_ends(log: Log, subjects: Subjects) -> list[ProcessEnd]:
+    """Return the ends of processes in the order of the lines that tell them."""
+    told: dict[int, Line] = {}
+    forced: set[int] = set()
+    ends: list[ProcessEnd] = []
+    for ending in ENDINGS:
+        for line, captures in _lines(log, ending):
+            pid = int(captures["pid"]) if "pid" in captures else None
+            if ending.kind == "exit":
+                ends.append(_end(line, captures, subjects))
+            elif ending.kind == "forced" and pid is not None:
+                forced.add(pid)
+            elif pid is not None:
+                told.setdefault(pid, line)
+    marked = (
+        replace(end, told=end.subject.pid in told, forced=end.subject.pid in forced) for end in ends
+    )
+    return sorted(marked, key=lambda end: end.line.key)
+
+
+def _lines(log: Log, ending: Ending) -> Iterator[tuple[Line, Mapping[str, str]]]:
+    for line in log.lines_with(ending.pattern):
+        captures = capture(ending.captures, log.around(line, line.hit))
+        if captures:
+            yield line, captures
+
+
+def _end(line: Line, captures: Mapping[str, str], subjects: Subjects) -> ProcessEnd:
+    exitcode = int(captures["exitcode"]) if "exitcode" in captures else None
+    signal = signal_number(captures.get("signal") or captures.get("words") or "")
+    if signal is None and exitcode is not None:
+        signal = _signal_of_exit_code(exitcode)
+    return ProcessEnd(subjects.of_captures(captures, line), exitcode, signal, line)
+
+
+def _signal_of_exit_code(exitcode: int) -> int | None:
+    """Return the signal behind an exit code: -9 as Python gives it, 137 as a shell does."""
+    if exitcode < 0:
+        return -exitcode
+    if _SHELL_SIGNAL_BASE < exitcode <= _SHELL_SIGNAL_BASE + 64:
+        return exitcode - _SHELL_SIGNAL_BASE
+    return None

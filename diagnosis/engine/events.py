@@ -1,0 +1,277 @@
+"""Events: one thing that happened to one source, folded from observations, tracebacks and endings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from diagnosis.engine.endings import ProcessEnd
+from diagnosis.engine.log import Line, Log
+from diagnosis.engine.matches import Observation
+from diagnosis.engine.probes import INTERRUPTS, SIGNALS, WRAPPERS
+from diagnosis.engine.subjects import Subject, Subjects
+from diagnosis.engine.tracebacks import Chain, Traceback
+from encyclopedia.catalogue import ROLES
+
+__all__ = ["Event", "Exit", "Raised", "fold"]
+
+# Unknown exceptions whose words say that another process was lost: they hurt here, and began there.
+_PEER_WORDS = (
+    "Connection reset by peer",
+    "Connection closed by peer",
+    "Connection refused",
+    "Broken pipe",
+    "recvValue failed",
+    "sendBytes failed",
+    "remote process exited",
+    "wait timeout after",
+    "DistBackendError",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """An exception: its type and message as printed, and where in the user's code it was raised."""
+
+    type: str
+    message: str
+    frame: str | None
+
+    @property
+    def name(self) -> str:
+        """The type without its module."""
+        return self.type.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Exit:
+    """How a process ended: an exit code or a signal's number."""
+
+    exitcode: int | None
+    signal: int | None
+
+    def in_words(self) -> str:
+        """Say it as a person would."""
+        if self.signal is not None:
+            name, words = SIGNALS.get(self.signal, (f"signal {self.signal}", "ended by a signal"))
+            return f"{name} ({words})"
+        return f"exit code {self.exitcode}"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened to one source.
+
+    `failure` is None where no signature knows it; then `raised` or `exit` says what it was. `role`
+    is the strongest of its observations. `first` is its first line, `hit` where in it the pattern
+    ended, `count` how many lines were folded. `chain` is the index of its chain of tracebacks, and
+    `depth` the place in that chain: 0 is what was raised first. `reported` says that only another
+    process (a launcher's summary) told of it.
+    """
+
+    failure: str | None
+    role: str
+    subject: Subject
+    first: Line
+    hit: int
+    count: int
+    captures: Mapping[str, str]
+    chain: int | None = None
+    depth: int = 0
+    raised: Raised | None = None
+    exit: Exit | None = None
+    reported: bool = False
+    lines: tuple[tuple[Line, int, str], ...] = field(default=())
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Order in the log: file, then offset."""
+        return self.first.key
+
+    @property
+    def name(self) -> str:
+        """The failure's slug, or what it was in the process's own terms."""
+        if self.failure is not None:
+            return self.failure
+        if self.raised is not None:
+            return self.raised.name
+        return self.exit.in_words() if self.exit is not None else "?"
+
+
+def fold(
+    log: Log,
+    observations: Sequence[Observation],
+    chains: Sequence[Chain],
+    ends: Sequence[ProcessEnd],
+    subjects: Subjects,
+) -> list[Event]:
+    """Return the events in the order of their first lines."""
+    events = [
+        *_known(observations, chains, subjects),
+        *_unknown_exceptions(log, observations, chains, subjects),
+    ]
+    events = _merge_reports(events)
+    events.extend(_unexplained_ends(ends, events))
+    return sorted(events, key=lambda event: (event.key, event.name))
+
+
+def _known(
+    observations: Sequence[Observation], chains: Sequence[Chain], subjects: Subjects
+) -> Iterator[Event]:
+    folded: dict[tuple[object, ...], list[Observation]] = {}
+    for observation in observations:
+        if observation.role == "advice":
+            continue
+        subject = subjects.of_observation(observation, chains)
+        folded.setdefault((observation.failure, *subject.identity), []).append(observation)
+    for group in folded.values():
+        yield _folded(group, chains, subjects)
+
+
+def _folded(
+    group: Sequence[Observation], chains: Sequence[Chain], subjects: Subjects
+) -> Event:
+    strongest = min(group, key=lambda each: (ROLES.index(each.role), each.key))
+    captures: dict[str, str] = {}
+    for observation in group:
+        for name, value in observation.captures.items():
+            captures.setdefault(name, value)
+    chain = next((each.chain for each in group if each.chain is not None), None)
+    return Event(
+        failure=strongest.failure,
+        role=strongest.role,
+        subject=subjects.of_observation(strongest, chains),
+        first=group[0].line,
+        hit=group[0].hit,
+        count=len(group),
+        captures=captures,
+        chain=chain,
+        depth=0 if chain is None else _depth(group, chains[chain]),
+        raised=None if chain is None else raised_by(chains[chain]),
+        reported=all(subjects.is_report(each.line) for each in group),
+        lines=tuple((each.line, each.hit, each.role) for each in group),
+    )
+
+
+def _depth(group: Iterable[Observation], chain: Chain) -> int:
+    """Return which traceback of the chain holds the group's first line."""
+    keys = {observation.key for observation in group}
+    for depth, traceback in enumerate(chain.tracebacks):
+        if any(line.key in keys for line in traceback.lines):
+            return depth
+    return 0
+
+
+def raised_by(chain: Chain) -> Raised | None:
+    """Return the exception that a chain is about: the first that is no mere report."""
+    told = [each for each in chain.tracebacks if each.type is not None]
+    if not told:
+        return None
+    own = next((each for each in told if _name(each) not in WRAPPERS), told[0])
+    frame = own.innermost_user_frame or chain.innermost_user_frame
+    return Raised(own.type or "", own.message or "", str(frame) if frame else None)
+
+
+def _name(traceback: Traceback) -> str:
+    return (traceback.type or "").rpartition(".")[2]
+
+
+def _unknown_exceptions(
+    log: Log, observations: Sequence[Observation], chains: Sequence[Chain], subjects: Subjects
+) -> Iterator[Event]:
+    """Yield an event for each chain in which no signature saw a failure."""
+    known = {each.chain for each in observations if each.role != "advice"}
+    folded: dict[tuple[object, ...], list[tuple[int, Raised]]] = {}
+    for index, chain in enumerate(chains):
+        raised = None if index in known else raised_by(chain)
+        if raised is not None:
+            subject = subjects.of_chain(chain)
+            folded.setdefault((raised.name, *subject.identity), []).append((index, raised))
+    for group in folded.values():
+        index, raised = group[0]
+        last = _exception_line(chains[index], raised)
+        yield Event(
+            failure=None,
+            role=_role_of_unknown(raised),
+            subject=subjects.of_chain(chains[index]),
+            first=last,
+            hit=last.end,
+            count=len(group),
+            captures={},
+            chain=index,
+            raised=raised,
+            reported=all(subjects.is_report(chains[each].first) for each, _ in group),
+            lines=tuple(
+                (line, line.end, _role_of_unknown(raised))
+                for line in (_exception_line(chains[each], raised) for each, raised in group)
+            ),
+        )
+
+
+def _exception_line(chain: Chain, raised: Raised) -> Line:
+    """Return the line that names the exception."""
+    for traceback in chain.tracebacks:
+        if traceback.type == raised.type:
+            named = [
+                line
+                for line in traceback.lines
+                if line.facts.message.lstrip().startswith(raised.type.encode())
+            ]
+            return named[-1] if named else traceback.last
+    return chain.last
+
+
+def _role_of_unknown(raised: Raised) -> str:
+    if raised.name in WRAPPERS:
+        return "summary"
+    if raised.name in INTERRUPTS:
+        return "interrupt"
+    if any(word in f"{raised.type}: {raised.message}" for word in _PEER_WORDS):
+        return "consequence"
+    return "cause"
+
+
+def _merge_reports(events: Sequence[Event]) -> list[Event]:
+    """Drop what a launcher repeats of an exception that the rank printed itself."""
+    told = {
+        (event.name, event.subject.rank)
+        for event in events
+        if not event.reported and event.subject.rank is not None
+    }
+    return [
+        event
+        for event in events
+        if not (event.reported and (event.name, event.subject.rank) in told)
+    ]
+
+
+def _unexplained_ends(ends: Sequence[ProcessEnd], events: Sequence[Event]) -> Iterator[Event]:
+    """Yield an event for each process that ended badly without a word of its own."""
+    spoke = {
+        event.subject.identity
+        for event in events
+        if event.failure is not None or event.raised is not None
+    }
+    yielded: set[tuple[object, ...]] = set()
+    for end in ends:
+        identity = end.subject.identity
+        if not end.is_failure or identity in spoke or identity in yielded:
+            continue
+        yielded.add(identity)
+        yield Event(
+            failure=None,
+            role="ending",
+            subject=end.subject,
+            first=end.line,
+            hit=end.line.hit,
+            count=1,
+            captures={},
+            exit=Exit(end.exitcode, end.signal),
+            reported=True,
+            lines=((end.line, end.line.hit, "summary"),),
+        )
+
+
+def with_role(event: Event, role: str) -> Event:
+    """Return the event with another role."""
+    return replace(event, role=role)

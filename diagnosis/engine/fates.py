@@ -1,0 +1,169 @@
+"""What became of each rank: who was there, when it spoke first and last, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from diagnosis.engine.causality import Judgement
+from diagnosis.engine.endings import ProcessEnd
+from diagnosis.engine.events import Event
+from diagnosis.engine.identities import Identities
+from diagnosis.engine.log import Line, Log
+from diagnosis.engine.verdict import RankFate
+
+__all__ = ["Presence", "Roster", "fates", "read_roster"]
+
+# How a rank's own lines begin or mark themselves, with `%d` for the rank.
+_MARKS = (b"[rank%d]", b"[rank %d]", b"[Rank %d]", b"rank%d:", b"rank=%d ", b"[RANK%d]")
+_MOST_RANKS = 4096
+# A rank beyond the known world is looked for as long as the ones before it were found.
+_LOOK_AHEAD = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Presence:
+    """Where a rank's own lines begin and end, in one file."""
+
+    rank: int
+    first: Line
+    last: Line
+
+
+@dataclass(frozen=True, slots=True)
+class Roster:
+    """The ranks of the run: `world_size` as announced, `present` those that the log shows."""
+
+    world_size: int | None
+    present: Mapping[int, Presence | None]
+
+    @property
+    def ranks(self) -> tuple[int, ...]:
+        """Return every rank that must have existed, ascending."""
+        announced = range(self.world_size) if self.world_size else ()
+        return tuple(sorted({*self.present, *announced}))
+
+
+def read_roster(log: Log, identities: Identities, events: Sequence[Event]) -> Roster:
+    """Find out which ranks there were, from announcements, marks and events."""
+    world = identities.world_size
+    if world is not None and world > _MOST_RANKS:
+        world = None
+    present: dict[int, Presence | None] = {}
+    marks = [mark for mark in _MARKS if _occurs(log, mark.partition(b"%d")[0])]
+    for rank in _ranks_to_look_for(world):
+        presence = _presence(log, rank, marks)
+        if presence is not None:
+            present[rank] = presence
+        elif world is None and rank >= max(present, default=-1) + _LOOK_AHEAD:
+            break
+    for rank in identities.announced:
+        present.setdefault(rank, None)
+    for event in events:
+        if event.subject.rank is not None:
+            present.setdefault(event.subject.rank, None)
+    bound = world if world is not None else _MOST_RANKS
+    return Roster(world, {rank: found for rank, found in sorted(present.items()) if rank < bound})
+
+
+def _ranks_to_look_for(world: int | None) -> range:
+    return range(world if world is not None else _MOST_RANKS)
+
+
+def _occurs(log: Log, stem: bytes) -> bool:
+    return any(text.data.find(stem) >= 0 for text in log.texts)
+
+
+def _presence(log: Log, rank: int, marks: Iterable[bytes]) -> Presence | None:
+    """Find the first and last line with one of the rank's marks, by search and not by visiting."""
+    first: Line | None = None
+    last: Line | None = None
+    for number, text in enumerate(log.texts):
+        for mark in marks:
+            literal = mark % rank
+            start = text.data.find(literal)
+            if start < 0:
+                continue
+            early, late = log.line_at(number, start), log.line_at(number, text.data.rfind(literal))
+            first = early if first is None or early.key < first.key else first
+            last = late if last is None or late.key > last.key else last
+    return None if first is None or last is None else Presence(rank, first, last)
+
+
+def fates(
+    log: Log,
+    roster: Roster,
+    identities: Identities,
+    judgement: Judgement,
+    initiating_rank: int | None,
+    ends: Sequence[ProcessEnd],
+) -> tuple[RankFate, ...]:
+    """Return the fate of every rank of the roster, ascending."""
+    waiting = set(_ranks_with_role(judgement, "symptom"))
+    hurt = set(_ranks_with_role(judgement, "consequence")) | _failed_otherwise(judgement)
+    told = {end.subject.rank for end in ends if end.told or end.forced or end.signal == _TERMINATED}
+    return tuple(
+        _fate(log, roster, identities, rank, _word(rank, initiating_rank, waiting, hurt, told, roster, judgement))
+        for rank in roster.ranks
+    )
+
+
+_TERMINATED = 15
+
+
+def _word(
+    rank: int,
+    initiating_rank: int | None,
+    waiting: set[int],
+    hurt: set[int],
+    told: set[int | None],
+    roster: Roster,
+    judgement: Judgement,
+) -> str:
+    """Choose the fate: the strongest thing that is known of the rank."""
+    if rank == initiating_rank:
+        return "initiated"
+    if rank in waiting:
+        return "stalled_waiting"
+    if rank in hurt:
+        return "aborted_by_peer"
+    if rank in told:
+        return "torn_down"
+    if rank not in roster.present:
+        return "not_in_this_log"
+    return "finished" if judgement.root is None else "torn_down"
+
+
+def _ranks_with_role(judgement: Judgement, role: str) -> Iterator[int]:
+    events = [each.event for each in judgement.explained]
+    if judgement.root is not None:
+        events.extend((judgement.root, *judgement.peers))
+    for event in events:
+        if event.role == role and event.subject.rank is not None:
+            yield event.subject.rank
+
+
+def _failed_otherwise(judgement: Judgement) -> set[int]:
+    """Return the ranks with a failure of their own that is not the root."""
+    events = (*judgement.peers, *judgement.rivals, *(each.event for each in judgement.explained))
+    return {
+        event.subject.rank
+        for event in events
+        if event.role in ("cause", "ending") and event.subject.rank is not None
+    }
+
+
+def _fate(log: Log, roster: Roster, identities: Identities, rank: int, word: str) -> RankFate:
+    presence = roster.present.get(rank)
+    known = identities.of_rank(rank)
+    return RankFate(
+        rank=rank,
+        local_rank=known.local_rank,
+        host=known.host or (presence.first.facts.source.host if presence else None),
+        file=log.name(presence.first) if presence else None,
+        fate=word,
+        first_line=log.number(presence.first) if presence else None,
+        last_line=log.number(presence.last) if presence else None,
+        first_time=presence.first.facts.time_text if presence else None,
+        last_time=presence.last.facts.time_text if presence else None,
+    )

@@ -1,0 +1,98 @@
+"""Which rank went first: printed by the root itself, derived, or found by elimination."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from diagnosis.engine.causality import Judgement, ranks_of
+from diagnosis.engine.events import Event
+from diagnosis.engine.fates import Roster
+from diagnosis.engine.identities import Identities
+
+__all__ = ["Initiator", "find_initiator"]
+
+
+@dataclass(frozen=True, slots=True)
+class Initiator:
+    """The rank and host of the root, how that is known, and the reasons in sentences.
+
+    `witnesses` are the events that point at it where it did not speak itself.
+    """
+
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    basis: str | None = None
+    reasons: tuple[str, ...] = ()
+    witnesses: tuple[Event, ...] = ()
+
+
+def find_initiator(judgement: Judgement, roster: Roster, identities: Identities) -> Initiator:
+    """Name the rank that failed first, or nobody where the log does not tell."""
+    root = judgement.root
+    if root is None:
+        return Initiator()
+    if root.role in ("cause", "ending") or _names_somebody(root):
+        return _of_root(judgement, root, roster)
+    return _by_elimination(judgement, roster, identities) or Initiator(
+        host=_common_host((root, *judgement.peers))
+    )
+
+
+def _names_somebody(event: Event) -> bool:
+    """Say whether a symptom names the rank that it waits for."""
+    return event.captures.get("missing", "").isdigit()
+
+
+def _of_root(judgement: Judgement, root: Event, roster: Roster) -> Initiator:
+    alike = ranks_of((root, *judgement.peers))
+    if len(alike) > 1 and set(alike) >= set(roster.ranks):
+        return Initiator(
+            host=_common_host((root, *judgement.peers)),
+            reasons=(f"All {len(alike)} ranks report it, so no one of them is the initiator.",),
+        )
+    reasons: tuple[str, ...] = ()
+    if len(alike) > 1:
+        reasons = (f"Rank {root.subject.rank} reports it before the others that do.",)
+    return Initiator(
+        rank=root.subject.rank,
+        local_rank=root.subject.local_rank,
+        host=root.subject.host,
+        basis=root.subject.basis,
+        reasons=reasons,
+    )
+
+
+def _common_host(events: Sequence[Event]) -> str | None:
+    hosts = {event.subject.host for event in events}
+    return next(iter(hosts)) if len(hosts) == 1 else None
+
+
+def _by_elimination(
+    judgement: Judgement, roster: Roster, identities: Identities
+) -> Initiator | None:
+    """Return the one rank that all others complain of and that says nothing itself."""
+    root = judgement.root
+    complaining = [
+        each.event
+        for each in judgement.explained
+        if each.event.role in ("symptom", "consequence")
+    ]
+    complaining.extend(judgement.peers if root is None else (root, *judgement.peers))
+    silent = set(roster.ranks) - set(ranks_of(complaining))
+    if len(silent) != 1 or len(ranks_of(complaining)) < 2:
+        return None
+    rank = silent.pop()
+    known = identities.of_rank(rank)
+    return Initiator(
+        rank=rank,
+        local_rank=known.local_rank,
+        host=known.host,
+        basis="eliminated",
+        reasons=(
+            f"Rank {rank} is the only one of {len(roster.ranks)} that reports nothing,"
+            " and the others report that they lost or waited for a peer.",
+        ),
+        witnesses=tuple(complaining[:2]),
+    )

@@ -1,0 +1,49 @@
+"""Is this a log at all? Said plainly, before anything is read into it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from diagnosis.engine.text import Text
+
+__all__ = ["why_unreadable"]
+
+_SAMPLE_BYTES = 1 << 16
+_LARGEST_CONTROL_SHARE = 0.1
+# Magic numbers of files that people take for logs: from the file formats' own descriptions.
+_MAGIC = (
+    (b"\x7fELF", "an ELF program"),
+    (b"\x89PNG", "a PNG image"),
+    (b"\xff\xd8\xff", "a JPEG image"),
+    (b"PK\x03\x04", "a ZIP archive (a .pt checkpoint is one)"),
+    (b"\x1f\x8b", "gzip-compressed data"),
+    (b"BZh", "bzip2-compressed data"),
+    (b"\xfd7zXZ", "xz-compressed data"),
+    (b"(\xb5/\xfd", "zstd-compressed data"),
+    (b"%PDF-", "a PDF document"),
+    (b"GGUF", "a GGUF model"),
+    (b"\x80\x02", "a Python pickle"),
+    (b"SQLite format 3", "an SQLite database"),
+)
+_CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\r\x0b\x0c\x1b\x00\x08")
+
+
+def why_unreadable(texts: Sequence[Text]) -> str | None:
+    """Return why none of the texts is a log, in a sentence; None where one of them may be."""
+    reasons = [_reason(text) for text in texts]
+    if not reasons:
+        return "There is no text to read."
+    return None if None in reasons else reasons[0]
+
+
+def _reason(text: Text) -> str | None:
+    head = text.counted[:_SAMPLE_BYTES]
+    for magic, kind in _MAGIC:
+        if head.startswith(magic):
+            return f"This is {kind}, not a log."
+    if not text.data.strip():
+        return "There is no text to read."
+    control = len(head) - len(head.translate(None, _CONTROL))
+    if control > len(head) * _LARGEST_CONTROL_SHARE:
+        return "This is binary data, not a log."
+    return None

@@ -1,0 +1,120 @@
+"""The whole paste as the engine sees it: the texts, the hits by pattern, and the lines that matter.
+
+Only matched lines are parsed, and each of them once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from diagnosis.engine.compiled import Compiled
+from diagnosis.engine.sources import LineFacts, Source, source_of_path
+from diagnosis.engine.text import LogFile, Text, prepare
+
+__all__ = ["Line", "Log", "read"]
+
+# What is read of a line: the message of a failure stands in its first kilobytes.
+LINE_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line that matters: where it stands, and what its envelopes say.
+
+    `start` and `end` are byte offsets in its text; `hit` is where the pattern ended that led here.
+    """
+
+    file: int
+    start: int
+    end: int
+    hit: int
+    facts: LineFacts
+
+    @property
+    def key(self) -> tuple[int, int]:
+        """Order and identity of the line: file, then offset."""
+        return self.file, self.start
+
+
+@dataclass
+class Log:
+    """Texts, hits and the cache of parsed lines."""
+
+    texts: tuple[Text, ...]
+    compiled: Compiled
+    hits: dict[int, list[tuple[int, int]]]
+    _lines: dict[tuple[int, int], Line] = field(default_factory=dict)
+    _inherited: tuple[Source, ...] = ()
+    _with: dict[str, list[Line]] = field(default_factory=dict)
+
+    def lines_with(self, pattern: str) -> list[Line]:
+        """Return the lines with a hit of `pattern`, in order, each once."""
+        known = self._with.get(pattern)
+        if known is None:
+            found: dict[tuple[int, int], Line] = {}
+            for file, end in self._hits_of(pattern):
+                line = self.line_at(file, max(end - 1, 0), hit=end)
+                found.setdefault(line.key, line)
+            known = self._with[pattern] = list(found.values())
+        return known
+
+    def first_with(self, pattern: str) -> Line | None:
+        """Return the first line with a hit of `pattern`, or None; parses no other."""
+        for file, end in self._hits_of(pattern):
+            return self.line_at(file, max(end - 1, 0), hit=end)
+        return None
+
+    def _hits_of(self, pattern: str) -> Sequence[tuple[int, int]]:
+        return self.hits.get(self.compiled.index[pattern], ())
+
+    def line_at(self, file: int, offset: int, hit: int | None = None) -> Line:
+        """Return the line that holds `offset` of text `file`, parsed."""
+        start, end = self.texts[file].bounds(offset)
+        line = self._lines.get((file, start))
+        if line is None:
+            head = self.texts[file].data[start : min(end, start + LINE_BYTES)]
+            facts = self.compiled.envelopes.parse(head, self._inherited[file])
+            line = Line(file, start, end, hit if hit is not None else start, facts)
+            self._lines[file, start] = line
+        return line
+
+    def line_after(self, line: Line) -> Line | None:
+        """Return the next line of the same text, or None at its end."""
+        if line.end + 1 >= len(self.texts[line.file].data):
+            return None
+        return self.line_at(line.file, line.end + 1)
+
+    def number(self, line: Line) -> int:
+        """Return the number of the line in its file as it came, from 1."""
+        return self.texts[line.file].line_number(line.start)
+
+    def name(self, line: Line) -> str:
+        """Return the name of the line's file."""
+        return self.texts[line.file].name
+
+    def around(self, line: Line, hit: int) -> bytes:
+        """Return the part of the line that holds the hit, at most LINE_BYTES of it."""
+        start = max(line.start, hit - LINE_BYTES // 2)
+        return self.texts[line.file].data[start : min(line.end, start + LINE_BYTES)]
+
+    def shown(self, line: Line, hit: int, characters: int) -> str:
+        """Return what to show of the line as text: all of it, or `characters` around the hit."""
+        data = self.texts[line.file].data
+        text = data[line.start : line.end].decode("utf-8", "replace").strip()
+        if len(text) <= characters:
+            return text
+        before = len(data[line.start : hit].decode("utf-8", "replace"))
+        start = max(0, min(before - characters // 2, len(text) - characters))
+        return text[start : start + characters]
+
+
+def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
+    """Make the files even and find all patterns in one pass over each."""
+    texts = tuple(prepare(file) for file in files)
+    hits: dict[int, list[tuple[int, int]]] = {}
+    for number, text in enumerate(texts):
+        for index, end in compiled.scanner.scan(text.data):
+            hits.setdefault(index, []).append((number, end))
+    return Log(texts, compiled, hits, _inherited=tuple(source_of_path(text.name) for text in texts))
+

@@ -1,0 +1,206 @@
+"""What the engine itself looks for, beside the catalogue's signatures: how processes end.
+
+Each probe is one pattern with a name; `ENDINGS` says what a launcher's line tells of a process, and
+`WRAPPERS` which exceptions only report that something else failed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = [
+    "ENDINGS",
+    "INTERRUPTS",
+    "PROBES",
+    "SIGNALS",
+    "STACK",
+    "WRAPPERS",
+    "Ending",
+    "Probe",
+    "StackProbe",
+    "probe_pattern",
+    "signal_number",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A named pattern of the engine's own."""
+
+    name: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """A line in which a launcher or a shell says how a process ended.
+
+    `captures` has the named groups rank, local_rank, pid, host, exitcode, signal that the line
+    carries; `kind` is `exit` (it ended), `told` (it was told to end) or `forced` (killed by its
+    own launcher after it did not end).
+    """
+
+    probe: str
+    pattern: str
+    kind: str = "exit"
+    captures: str | None = None
+
+
+# The source of each wording stands above it.
+ENDINGS = (
+    # torch/distributed/elastic/multiprocessing/api.py
+    Ending(
+        "elastic-failed",
+        r"failed \(exitcode: -?\d{1,9}\) local_rank: \d{1,6}",
+        captures=r"failed \(exitcode: (?P<exitcode>-?\d+)\) local_rank: (?P<local_rank>\d+)"
+        r" \(pid: (?P<pid>\d+)\)",
+    ),
+    Ending(
+        "elastic-told",
+        r"Sending process \d{1,10} closing signal",
+        kind="told",
+        captures=r"Sending process (?P<pid>\d+) closing signal (?P<signal>SIG[A-Z0-9]+)?",
+    ),
+    Ending(
+        "elastic-forced",
+        r"Unable to shutdown process \d{1,10} via",
+        kind="forced",
+        captures=r"Unable to shutdown process (?P<pid>\d+) via",
+    ),
+    # torch/distributed/elastic/multiprocessing/errors/__init__.py, the summary's fields
+    Ending(
+        "elastic-exitcode",
+        r"exitcode  : -?\d{1,9}",
+        captures=r"exitcode  : (?P<exitcode>-?\d+) \(pid: (?P<pid>\d+)\)",
+    ),
+    # torch/multiprocessing/spawn.py
+    Ending(
+        "spawn-ended",
+        r"process \d{1,6} terminated with (?:signal SIG|exit code)",
+        captures=r"process (?P<local_rank>\d+) terminated with"
+        r" (?:signal (?P<signal>SIG[A-Z0-9]+)|exit code (?P<exitcode>\d+))",
+    ),
+    # Open MPI, orte/tools/orterun/help-orterun.txt and prte's help-prun.txt
+    Ending(
+        "mpirun-signal",
+        r"process rank \d{1,6} with PID \d{1,10} on node [^ \n]{1,64} exited on signal",
+        captures=r"process rank (?P<rank>\d+) with PID (?P<pid>\d+) on node (?P<host>[^ \n]+)"
+        r" exited on signal (?P<signal>\d+)",
+    ),
+    # Slurm, src/srun/libsrun/task_state and launch messages
+    Ending(
+        "srun-task-ended",
+        r"task \d{1,6}: (?:Exited with exit code|Killed|Segmentation fault|Aborted|Bus error"
+        r"|Terminated|Out Of Memory)",
+        captures=r"error: (?P<host>[^ :\n]+): task (?P<task>\d+):"
+        r" (?:Exited with exit code (?P<exitcode>\d+)|(?P<words>[A-Z][A-Za-z ]+))",
+    ),
+)
+
+PROBES = (
+    Probe("traceback", r"Traceback \(most recent call last\)"),
+    Probe("exception", r"(?:Error|Exception|Interrupt)(?::[ \t]|$)"),
+    # torch/distributed/elastic/multiprocessing/errors/__init__.py: the fields of one failure's block
+    Probe("elastic-block-rank", r"rank      : \d{1,6} \(local_rank: \d{1,6}\)"),
+    # …/errors/error_handler.py: the agent quotes the error of a child
+    Probe("elastic-quoted-error", r"no error file defined for parent, to copy child error file"),
+    *(Probe(ending.probe, ending.pattern) for ending in ENDINGS),
+)
+
+@dataclass(frozen=True, slots=True)
+class StackProbe:
+    """A line that tells a part of the stack: by its group `value`, or by its mere presence."""
+
+    part: str
+    pattern: str
+    captures: str | None = None
+    value: str | None = None
+
+
+STACK = (
+    StackProbe(
+        "torch",
+        r"(?:torch|PyTorch)(?:[ \t]version)?[ \t]?[:=]{1,2}[ \t]?v?\d\.\d",
+        r"(?:torch|PyTorch)(?:[ \t]version)?[ \t]?[:=]{1,2}[ \t]?v?(?P<value>\d+\.\d+[\w.+]*)",
+    ),
+    # NCCL src/init.cc prints it at NCCL_DEBUG=VERSION; ProcessGroupNCCL puts it into its errors.
+    StackProbe(
+        "nccl",
+        r"NCCL[ \t]version[ \t:]{1,2}\d\.\d",
+        r"NCCL[ \t]version[ \t:]{1,2}(?P<value>\d+\.\d+\.\d+)",
+    ),
+    StackProbe(
+        "cuda", r"\d\+cuda\d{1,2}\.\d", r"\d\+cuda(?P<value>\d+\.\d+)"
+    ),
+    StackProbe("driver", r"Driver Version: \d{3}", r"Driver Version: (?P<value>\d{3}[\d.]*)"),
+    StackProbe(
+        "python", r"python3\.\d{1,2}/site-packages", r"python(?P<value>3\.\d+)/site-packages"
+    ),
+    StackProbe("launcher", r"torch/distributed/(?:run|launch|elastic)", value="torchrun"),
+    StackProbe("launcher", r"deepspeed/launcher|\[launch\.py:\d", value="deepspeed"),
+    StackProbe("launcher", r"accelerate/commands/launch", value="accelerate"),
+    StackProbe("launcher", r"(?:srun: error|slurmstepd)", value="slurm"),
+    StackProbe("launcher", r"mpirun (?:noticed|has exited|detected)", value="mpirun"),
+    StackProbe("launcher", r"\((?:RayTrainWorker|TrainController|TorchTrainer) pid=", value="ray"),
+)
+
+# Linux x86-64 and arm64, signal(7)
+SIGNALS = {
+    1: ("SIGHUP", "hang-up: its terminal or session went away"),
+    2: ("SIGINT", "interrupt: somebody pressed Ctrl-C"),
+    4: ("SIGILL", "illegal instruction"),
+    6: ("SIGABRT", "abort: the process stopped itself"),
+    7: ("SIGBUS", "bus error: a mapped page could not be supplied"),
+    8: ("SIGFPE", "arithmetic error"),
+    9: ("SIGKILL", "killed from outside, with no chance to say why"),
+    10: ("SIGUSR1", "user signal 1"),
+    11: ("SIGSEGV", "segmentation fault"),
+    12: ("SIGUSR2", "user signal 2"),
+    13: ("SIGPIPE", "wrote to a pipe that nobody reads"),
+    14: ("SIGALRM", "alarm clock"),
+    15: ("SIGTERM", "told to end"),
+    24: ("SIGXCPU", "used up its CPU time"),
+    25: ("SIGXFSZ", "wrote past its file-size limit"),
+}
+_NUMBERS = {name: number for number, (name, _words) in SIGNALS.items()}
+_WORDS = {
+    "Killed": 9,
+    "Out Of Memory": 9,
+    "Segmentation fault": 11,
+    "Aborted": 6,
+    "Bus error": 7,
+    "Terminated": 15,
+}
+
+# Exceptions that only report that another process failed; the report is never the root.
+WRAPPERS = frozenset(
+    {
+        "ChildFailedError",
+        "CalledProcessError",
+        "ProcessExitedException",
+        "ProcessRaisedException",
+        "RayTaskError",
+        "RayActorError",
+        "ActorDiedError",
+        "TrainingFailedError",
+        "WorkerGroupError",
+        "SignalException",
+        "SystemExit",
+        "BrokenProcessPool",
+        "EngineDeadError",
+    }
+)
+INTERRUPTS = frozenset({"KeyboardInterrupt"})
+
+
+def probe_pattern(name: str) -> str:
+    """Return the pattern of the probe called `name`."""
+    return next(probe.pattern for probe in PROBES if probe.name == name)
+
+
+
+def signal_number(name: str) -> int | None:
+    """Return the number of a signal given as SIGKILL, 9 or in a shell's words; None if unknown."""
+    if name.isdigit():
+        return int(name)
+    return _NUMBERS.get(name, _WORDS.get(name.strip()))

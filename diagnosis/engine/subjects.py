@@ -1,0 +1,162 @@
+"""Whom a line is about: the rank behind its prefix, behind a pid, or named in its own words."""
+
+from __future__ import annotations
+
+import dataclasses
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from diagnosis.engine.identities import Identities
+from diagnosis.engine.log import Line, Log
+from diagnosis.engine.matches import Observation, capture
+from diagnosis.engine.probes import probe_pattern
+from diagnosis.engine.sources import Source
+from diagnosis.engine.tracebacks import Chain
+
+__all__ = ["Subject", "Subjects"]
+
+_BLOCK_RANK = probe_pattern("elastic-block-rank")
+_BLOCK_CAPTURES = r"rank      : (?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)"
+_BLOCK_TRACEBACK = b"traceback : "
+_QUOTED_ERROR = probe_pattern("elastic-quoted-error")
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The process that a line is about; `basis` says how its rank is known: printed or derived."""
+
+    rank: int | None = None
+    local_rank: int | None = None
+    host: str | None = None
+    pid: int | None = None
+    attempt: int | None = None
+    basis: str | None = None
+    place: str | None = None
+
+    @property
+    def identity(self) -> tuple[object, ...]:
+        """What makes two subjects one: the rank, or else all that is known of the process."""
+        if self.rank is not None:
+            return (self.rank, self.attempt)
+        return (self.local_rank, self.host, self.pid, self.attempt, self.place)
+
+
+class Subjects:
+    """Resolves lines and captures to subjects, with what the log tells of its ranks."""
+
+    def __init__(self, log: Log, identities: Identities) -> None:
+        self._log = log
+        self._identities = identities
+        blocks = log.lines_with(_BLOCK_RANK)
+        self._block_keys = [line.key for line in blocks]
+        self._blocks = [capture(_BLOCK_CAPTURES, line.facts.message) for line in blocks]
+        self._quotes = {line.key for line in log.lines_with(_QUOTED_ERROR)}
+
+    def of_line(self, line: Line) -> Subject:
+        """Return who printed the line."""
+        return self._of_source(line.facts.source)
+
+    def of_chain(self, chain: Chain) -> Subject:
+        """Return whose exception a chain of tracebacks is."""
+        return self._in_block(chain.first) or self.of_line(chain.first)
+
+    def of_observation(self, observation: Observation, chains: Sequence[Chain]) -> Subject:
+        """Return whom an observation is about: what it captured, else who printed it."""
+        named = _about(observation.captures)
+        if named:
+            return self.of_captures(named, observation.line)
+        if observation.chain is not None:
+            return self.of_chain(chains[observation.chain])
+        return self.of_line(observation.line)
+
+    def of_captures(self, captures: Mapping[str, str], line: Line) -> Subject:
+        """Return the process that the named groups rank, local_rank, pid, host, task tell of."""
+        printer = self._of_source(line.facts.source)
+        rank = _number(captures.get("rank"))
+        pid = _number(captures.get("pid"))
+        local_rank = _number(captures.get("local_rank"))
+        host = captures.get("host") or printer.host
+        if rank is not None:
+            return self._completed(rank, "printed", local_rank, host, pid, printer.attempt)
+        known = self._identities.rank_of(
+            pid=pid, local_rank=local_rank, host=host, label=captures.get("task")
+        )
+        if known is not None:
+            return self._completed(known, "derived", local_rank, host, pid, printer.attempt)
+        return Subject(None, local_rank, host, pid, printer.attempt, None, printer.place)
+
+    def is_report(self, line: Line) -> bool:
+        """Say whether a launcher repeats here what another process said."""
+        return line.key in self._quotes or _BLOCK_TRACEBACK in line.facts.message
+
+    def _in_block(self, header: Line) -> Subject | None:
+        """Return the rank in whose block of a torchelastic summary a traceback stands."""
+        if _BLOCK_TRACEBACK not in header.facts.message:
+            return None
+        place = bisect_right(self._block_keys, header.key) - 1
+        if place < 0 or self._block_keys[place][0] != header.file:
+            return None
+        return self.of_captures(self._blocks[place], header)
+
+    def _of_source(self, source: Source) -> Subject:
+        if source.rank is not None:
+            return self._completed(
+                source.rank, "printed", source.local_rank, source.host, source.pid, source.attempt
+            )
+        known = self._identities.rank_of(
+            pid=source.pid, local_rank=source.local_rank, host=source.host, label=source.label
+        )
+        if known is not None:
+            return self._completed(
+                known, "derived", source.local_rank, source.host, source.pid, source.attempt
+            )
+        return Subject(
+            None,
+            source.local_rank,
+            source.host or source.pod,
+            source.pid,
+            source.attempt,
+            None,
+            source.container or source.label,
+        )
+
+    def _completed(
+        self,
+        rank: int,
+        basis: str,
+        local_rank: int | None,
+        host: str | None,
+        pid: int | None,
+        attempt: int | None,
+    ) -> Subject:
+        known = self._identities.of_rank(rank)
+        return Subject(
+            rank=rank,
+            local_rank=known.local_rank if local_rank is None else local_rank,
+            host=known.host or host,
+            pid=known.pid if pid is None else pid,
+            attempt=attempt,
+            basis=basis,
+        )
+
+
+def _about(captures: Mapping[str, str]) -> dict[str, str]:
+    """Return the captures that name a process other than by its printer."""
+    named = {name: value for name, value in captures.items() if name in _NAMING}
+    missing = captures.get("missing", "")
+    if missing.isdigit():
+        named["rank"] = missing
+    return named
+
+
+_NAMING = frozenset({"rank", "local_rank", "pid", "task"})
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isdigit() else None
+
+
+def known_fields(subject: Subject) -> dict[str, object]:
+    """Return what is known of a subject, for tests and traces."""
+    return {name: value for name, value in dataclasses.asdict(subject).items() if value is not None}

@@ -1,0 +1,258 @@
+"""Python tracebacks, each with the source that printed it, also where ranks interleave.
+
+A traceback begins with its header; what follows belongs to it if the same source printed it. Chained
+tracebacks ("During handling of …", "The above exception was the direct cause …") are one chain.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from diagnosis.engine.log import Line, Log
+from diagnosis.engine.probes import probe_pattern
+from diagnosis.engine.sources import Source
+
+__all__ = ["Chain", "Frame", "Traceback", "read_chains"]
+
+_HEADER = b"Traceback (most recent call last)"
+_HEADER_PATTERN = probe_pattern("traceback")
+_CHAINED = (
+    b"During handling of the above exception, another exception occurred",
+    b"The above exception was the direct cause of the following exception",
+)
+_FRAME = re.compile(rb'File "(?P<file>[^"\n]{1,512})", line (?P<line>\d{1,9})(?:, in (?P<function>\S+))?')
+_EXCEPTION = re.compile(rb"(?P<type>[A-Za-z_][\w.]{0,200})(?:: ?(?P<message>.*))?$")
+# Text under an exception type that is no exception: a logger's level, a field of a report.
+_NO_EXCEPTION = re.compile(rb"^(?:INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|NOTE|note|File)\b")
+_LIBRARY = re.compile(
+    rb"site-packages|dist-packages|/lib/python\d|\\lib\\(?!site)|<frozen |/usr/lib/|torchrun$"
+)
+# Bounds on how far one traceback is followed: its own lines, and other sources' lines in between.
+_OWN_LINES = 600
+_FOREIGN_LINES = 2000
+_CHAIN_GAP = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One frame: file, line and function as Python prints them."""
+
+    file: str
+    line: int
+    function: str | None
+    library: bool
+
+    def __str__(self) -> str:
+        place = f"{self.file}:{self.line}"
+        return f"{place} in {self.function}" if self.function else place
+
+
+@dataclass(frozen=True, slots=True)
+class Traceback:
+    """One traceback: its lines in order, its frames outermost first, and the exception it ends in.
+
+    `type` and `message` are None where the log ends, or the source falls silent, before it.
+    """
+
+    lines: tuple[Line, ...]
+    frames: tuple[Frame, ...]
+    type: str | None
+    message: str | None
+    last: Line
+
+    @property
+    def innermost_user_frame(self) -> Frame | None:
+        """Return the frame nearest to the fault that is not a library's."""
+        return next((frame for frame in reversed(self.frames) if not frame.library), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Tracebacks of one source that Python itself joined, in the order printed: cause first."""
+
+    source: Source
+    tracebacks: tuple[Traceback, ...]
+
+    @property
+    def first(self) -> Line:
+        """The line on which the chain begins."""
+        return self.tracebacks[0].lines[0]
+
+    @property
+    def last(self) -> Line:
+        """The last line that belongs to the chain."""
+        return self.tracebacks[-1].last
+
+    def lines(self) -> Iterator[Line]:
+        """Yield every line of the chain."""
+        for traceback in self.tracebacks:
+            yield from traceback.lines
+
+    @property
+    def root(self) -> Traceback:
+        """Return the traceback of the exception that was raised first."""
+        return self.tracebacks[0]
+
+    @property
+    def innermost_user_frame(self) -> Frame | None:
+        """Return the user's frame nearest to the first exception."""
+        frames = (traceback.innermost_user_frame for traceback in self.tracebacks)
+        return next((frame for frame in frames if frame is not None), None)
+
+
+def read_chains(log: Log) -> list[Chain]:
+    """Return the chains of tracebacks of all sources, in the order in which they begin."""
+    taken: set[tuple[int, int]] = set()
+    found: list[tuple[Traceback, bool]] = []
+    for header in log.lines_with(_HEADER_PATTERN):
+        if header.key in taken:
+            continue
+        for traceback, joined in _read_joined(log, header):
+            taken.update(line.key for line in traceback.lines)
+            found.append((traceback, joined))
+    return list(_chains(found))
+
+
+def _chains(found: Sequence[tuple[Traceback, bool]]) -> Iterator[Chain]:
+    parts: list[Traceback] = []
+    for traceback, joined in found:
+        if parts and not joined:
+            yield Chain(parts[0].lines[0].facts.source, tuple(parts))
+            parts = []
+        parts.append(traceback)
+    if parts:
+        yield Chain(parts[0].lines[0].facts.source, tuple(parts))
+
+
+def _read_joined(log: Log, header: Line) -> Iterator[tuple[Traceback, bool]]:
+    """Yield the traceback under `header` and those that Python chained to it."""
+    joined = False
+    current: Line | None = header
+    while current is not None:
+        traceback = _read_one(log, current)
+        yield traceback, joined
+        current, joined = _next_in_chain(log, traceback), True
+
+
+def _next_in_chain(log: Log, traceback: Traceback) -> Line | None:
+    """Return the header of the next traceback of the chain, or None where the chain ends."""
+    source = traceback.lines[0].facts.source
+    announced = False
+    gap = 0
+    for line in _own_lines(log, traceback.last, source):
+        text = line.facts.message.strip()
+        if not text:
+            continue
+        if announced and text.startswith(_HEADER):
+            return line
+        announced = announced or text.startswith(_CHAINED)
+        gap += 1
+        if gap > _CHAIN_GAP:
+            return None
+    return None
+
+
+def _read_one(log: Log, header: Line) -> Traceback:
+    lines = [header]
+    frames: list[Frame] = []
+    margin = _margin(header.facts.message)
+    for line in _own_lines(log, header, header.facts.source):
+        message = line.facts.message
+        body = message[margin:] if not message[:margin].strip() else message.lstrip()
+        if frame := _frame(body):
+            frames.append(frame)
+        elif body.strip() and not body.startswith((b" ", b"\t")):
+            lines.append(line)
+            return _ended(log, lines, frames, line, body)
+        if body.startswith(_HEADER):
+            break
+        lines.append(line)
+        if len(lines) > _OWN_LINES:
+            break
+    return Traceback(tuple(lines), tuple(frames), None, None, lines[-1])
+
+
+def _ended(
+    log: Log, lines: list[Line], frames: list[Frame], line: Line, body: bytes
+) -> Traceback:
+    """Close a traceback at the line that names its exception."""
+    match = None if _NO_EXCEPTION.match(body) else _EXCEPTION.match(body.rstrip())
+    if match is None:
+        return Traceback(tuple(lines[:-1]), tuple(frames), None, None, lines[-2])
+    continuation = list(_message_lines(log, line))
+    return Traceback(
+        lines=(*lines, *continuation),
+        frames=tuple(frames),
+        type=_text(match["type"]),
+        message=_text(match["message"] or b"").strip(),
+        last=continuation[-1] if continuation else line,
+    )
+
+
+def _message_lines(log: Log, line: Line) -> Iterator[Line]:
+    """Yield the further lines of a message that spans several, as far as that can be told.
+
+    They are told from other output only by an indent, or by standing directly below.
+    """
+    for count, following in enumerate(_own_lines(log, line, line.facts.source)):
+        body = following.facts.message
+        indented = body.startswith((b" ", b"\t")) and not _FRAME.search(body)
+        if count >= _CHAIN_GAP * 2 or not indented or not body.strip():
+            return
+        yield following
+
+
+def _own_lines(log: Log, line: Line, source: Source) -> Iterator[Line]:
+    """Yield the lines after `line` that its source printed, with a bound on others in between."""
+    anonymous = _is_anonymous(source)
+    foreign = 0
+    following = log.line_after(line)
+    while following is not None:
+        if _same_source(following.facts.source, source, anonymous=anonymous):
+            foreign = 0
+            yield following
+        else:
+            foreign += 1
+            if foreign > _FOREIGN_LINES:
+                return
+        following = log.line_after(following)
+
+
+def _is_anonymous(source: Source) -> bool:
+    return all(
+        getattr(source, name) is None
+        for name in ("rank", "local_rank", "pid", "pod", "label", "host")
+    )
+
+
+def _same_source(one: Source, other: Source, *, anonymous: bool) -> bool:
+    if anonymous:
+        return _is_anonymous(one)
+    return replace(one, role=None) == replace(other, role=None)
+
+
+def _margin(message: bytes) -> int:
+    """Return how far the header is indented; what stands before it on its line is no margin."""
+    position = message.find(_HEADER)
+    before = message[:position]
+    return len(before) if not before.strip() else len(message) - len(message.lstrip())
+
+
+def _frame(body: bytes) -> Frame | None:
+    match = _FRAME.search(body)
+    if not match:
+        return None
+    file = match["file"]
+    function = match["function"]
+    return Frame(
+        file=_text(file),
+        line=int(match["line"]),
+        function=_text(function) if function else None,
+        library=_LIBRARY.search(file) is not None,
+    )
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
