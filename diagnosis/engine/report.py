@@ -330,14 +330,12 @@ def _rivals(findings: Findings) -> Iterable[Hypothesis]:
 def _possible_causes(findings: Findings, symptom: Failure) -> Iterable[Hypothesis]:
     """Yield the causes that the catalogue knows for a symptom, the nearest first."""
     catalogue = findings.log.compiled.catalogue
-    named = [
-        *(slug for slug in symptom.consequence_of if catalogue.failures[slug].role == "cause"),
-        *(each.slug for each in symptom.looks_like if catalogue.failures[each.slug].role == "cause"),
-    ]
-    for slug in list(dict.fromkeys(named))[:HYPOTHESES]:
-        failure = catalogue.failures[slug]
+    named = (*symptom.consequence_of, *(each.slug for each in symptom.looks_like))
+    known = (catalogue.failures[slug] for slug in dict.fromkeys(named) if slug in catalogue.failures)
+    causes = [failure for failure in known if failure.role == "cause"]
+    for failure in causes[:HYPOTHESES]:
         yield Hypothesis(
-            failure=slug,
+            failure=failure.slug,
             for_=f"It is known to end in this symptom: {symptom.title}.",
             against="Nothing in this log shows it.",
             collect_next=failure.facts.cheapest_check or failure.fix.verify or "",
