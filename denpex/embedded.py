@@ -25,16 +25,17 @@ import signal
 import stat
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
 
-from denpex.processes import Account, Child, account_named, account_of, start
+from denpex.processes import Account, Child, Program, account_named, user_of
 
 __all__ = [
     "EmbeddedError",
     "Service",
+    "own_folder",
     "postgres",
     "postgres_service",
     "remove_cluster",
@@ -69,25 +70,9 @@ class EmbeddedError(RuntimeError):
 class Service:
     """A server that is ready to be started, and how to know that it answers."""
 
-    name: str
-    command: tuple[str, ...]
-    environment: Mapping[str, str]
-    account: Account | None
-    stop_signal: signal.Signals
+    program: Program
     url: str
     answer: Callable[[], None]
-
-    def start(self, folder: Path) -> Child:
-        """Start the server as a child of this process; pid file and log stand in `folder`."""
-        return start(
-            self.name,
-            self.command,
-            folder,
-            environment=self.environment,
-            working_folder=Path("/"),
-            account=self.account,
-            stop_signal=self.stop_signal,
-        )
 
     def wait(self, child: Child, seconds: float = START_SECONDS) -> None:
         """Wait until the server answers; raises EmbeddedError where it ends or stays silent."""
@@ -103,7 +88,7 @@ class Service:
                 else:
                     time.sleep(0.05)
                     continue
-            raise EmbeddedError(f"{self.name} {reason}. It wrote:\n{child.last_lines()}")
+            raise EmbeddedError(f"{child.name} {reason}. It wrote:\n{child.last_lines()}")
 
 
 @contextlib.contextmanager
@@ -125,7 +110,7 @@ def valkey(folder: Path) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _running(service: Service, folder: Path) -> Iterator[str]:
-    child = service.start(folder)
+    child = service.program.start(folder)
     try:
         service.wait(child)
         yield service.url
@@ -138,8 +123,8 @@ def _running(service: Service, folder: Path) -> Iterator[str]:
 
 def postgres_service(folder: Path, *, durable: bool = True) -> Service:
     """Make the cluster below `folder` where there is none yet, and say how to start it."""
-    folder = _own_folder(folder).resolve()
-    account = _postgres_account(folder / "postgresql")
+    folder = own_folder(folder).resolve()
+    account = _postgres_account()
     home = _cluster_home(folder, account)
     installation = _installation(account)
     cluster = home / "cluster"
@@ -154,13 +139,17 @@ def postgres_service(folder: Path, *, durable: bool = True) -> Service:
         "log_timezone": "UTC",
     } | ({} if durable else {"fsync": "off", "full_page_writes": "off"})
     settings = (f"--{name}={value}" for name, value in options.items())
-    return Service(
+    program = Program(
         name="postgresql",
         command=(str(installation / "bin/postgres"), "-D", str(cluster), *settings),
         environment=_environment(),
+        working_folder=Path("/"),
         account=account,
         # The "fast shutdown": sessions are rolled back and the cluster is closed in good order.
         stop_signal=signal.SIGINT,
+    )
+    return Service(
+        program,
         url=f"postgresql://{USER}@{quote(str(sockets), safe='')}/{DATABASE}",
         answer=functools.partial(_ensure_database, sockets),
     )
@@ -177,12 +166,10 @@ def remove_cluster(folder: Path) -> None:
         shutil.rmtree(link)
 
 
-def _postgres_account(link: Path) -> Account | None:
+def _postgres_account() -> Account | None:
     """Return whom PostgreSQL must run as where it cannot be this user, root."""
     if os.geteuid() != 0:
         return None
-    if link.is_dir() and not link.is_symlink():
-        return account_of(link)
     try:
         return account_named(UNPRIVILEGED)
     except KeyError:
@@ -195,15 +182,13 @@ def _postgres_account(link: Path) -> Account | None:
 def _cluster_home(folder: Path, account: Account | None) -> Path:
     """Return the folder that holds the cluster of this data folder, made where there is none."""
     link = folder / "postgresql"
-    if link.is_dir() and not link.is_symlink():
-        return link
     if account is None:
         if link.is_symlink():
             raise EmbeddedError(
                 f"The database of {folder} was made by root. Run as root again, "
                 "or set DENPEX_DATA to a folder for a new one."
             )
-        return _own_folder(link)
+        return own_folder(link)
     if not (link.is_symlink() and _is_of(link.readlink(), folder)):
         link.unlink(missing_ok=True)
         link.symlink_to(_make_shared_home())
@@ -277,7 +262,7 @@ def _make_cluster(
     cluster: Path, installation: Path, account: Account | None, *, durable: bool
 ) -> None:
     """Run initdb; `cluster` is there whole or not at all."""
-    unfinished = _own_folder(cluster.with_name("cluster.unfinished"), account, empty=True)
+    unfinished = own_folder(cluster.with_name("cluster.unfinished"), account, empty=True)
     command = (
         *(str(installation / "bin/initdb"), "-D", str(unfinished), f"--username={USER}"),
         *("--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--locale=C"),
@@ -293,9 +278,7 @@ def _make_cluster(
         stderr=subprocess.STDOUT,
         text=True,
         check=False,
-        user=account.uid if account else None,
-        group=account.gid if account else None,
-        extra_groups=[] if account else None,
+        **user_of(account),
     )
     if result.returncode != 0:
         raise EmbeddedError(f"PostgreSQL's initdb failed. It wrote:\n{result.stdout}")
@@ -319,7 +302,7 @@ def _ensure_database(sockets: Path) -> None:
 
 def valkey_service(folder: Path) -> Service:
     """Say how to start Valkey with its socket in or near `folder`; nothing is kept on disk."""
-    home = _own_folder(folder / "valkey").resolve()
+    home = own_folder(folder / "valkey").resolve()
     path = _socket_folder(home, _VALKEY_SOCKET, None) / _VALKEY_SOCKET
     options = {
         "port": "0",
@@ -333,12 +316,14 @@ def valkey_service(folder: Path) -> Service:
         "daemonize": "no",
     }
     settings = (word for name, value in options.items() for word in (f"--{name}", value))
-    return Service(
+    program = Program(
         name="valkey",
         command=(str(_valkey_program()), *settings),
         environment=_environment(),
-        account=None,
-        stop_signal=signal.SIGTERM,
+        working_folder=Path("/"),
+    )
+    return Service(
+        program,
         url=f"unix://{quote(str(path))}",
         answer=functools.partial(_ping, path),
     )
@@ -391,7 +376,7 @@ def _socket_folder(preferred: Path, name: str, account: Account | None) -> Path:
     for folder in (preferred, *substitutes):
         if len(os.fsencode(folder / name)) <= SOCKET_PATH_BYTES:
             with contextlib.suppress(OSError, EmbeddedError):
-                return _own_folder(folder, account)
+                return own_folder(folder, account)
     raise EmbeddedError(
         f"No folder for a socket: the path {preferred / name} has more than "
         f"{SOCKET_PATH_BYTES} bytes, and neither XDG_RUNTIME_DIR nor /tmp can be written to. "
@@ -399,7 +384,7 @@ def _socket_folder(preferred: Path, name: str, account: Account | None) -> Path:
     )
 
 
-def _own_folder(folder: Path, account: Account | None = None, *, empty: bool = False) -> Path:
+def own_folder(folder: Path, account: Account | None = None, *, empty: bool = False) -> Path:
     """Make a folder that its owner alone may enter; an existing one must belong to that owner.
 
     In a place that all may write to, such as /tmp, another user may have laid a trap there.

@@ -13,20 +13,21 @@ import pwd
 import signal
 import subprocess
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypedDict
 
 __all__ = [
     "Account",
     "Child",
+    "Program",
     "account_named",
-    "account_of",
     "end_leftovers",
     "is_alive",
     "mark",
     "recorded",
-    "start",
+    "user_of",
 ]
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
@@ -50,10 +51,17 @@ def account_named(name: str) -> Account:
     return Account(entry.pw_uid, entry.pw_gid)
 
 
-def account_of(path: Path) -> Account:
-    """Return the owner of a file or folder."""
-    found = path.stat()
-    return Account(found.st_uid, found.st_gid)
+class _User(TypedDict, total=False):
+    user: int
+    group: int
+    extra_groups: list[int]
+
+
+def user_of(account: Account | None) -> _User:
+    """Return the arguments of `subprocess` that make a process run as `account`."""
+    if account is None:
+        return {}
+    return {"user": account.uid, "group": account.gid, "extra_groups": []}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,43 +106,47 @@ class Child:
         return "\n".join(lines[-count:])
 
 
-def start(
-    name: str,
-    command: Sequence[str],
-    folder: Path,
-    *,
-    environment: Mapping[str, str] | None = None,
-    working_folder: Path | None = None,
-    account: Account | None = None,
-    stop_signal: signal.Signals = signal.SIGTERM,
-    pass_files: Sequence[int] = (),
-) -> Child:
-    """Start `command` with its pid in `folder`/run and its output in `folder`/logs.
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A command that is ready to be started as a child of this process.
 
-    The child gets no terminal signals (a session of its own) and no standard input.
-    Raises OSError where the command cannot be started.
+    `account` is the user it runs as (None: this one), `stop_signal` the signal on which it ends in
+    good order, `pass_files` the open files it takes over.
     """
-    pid_file = folder / "run" / f"{name}.pid"
-    log = folder / "logs" / f"{name}.log"
-    for parent in (pid_file.parent, log.parent):
-        parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with log.open("ab") as output:
-        process = subprocess.Popen(  # noqa: S603 - our own commands
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-            cwd=working_folder,
-            env=environment,
-            start_new_session=True,
-            pass_fds=pass_files,
-            user=account.uid if account else None,
-            group=account.gid if account else None,
-            extra_groups=[] if account else None,
-        )
-    child = Child(name, process, pid_file, log, stop_signal)
-    pid_file.write_text(f"{process.pid}\n{mark(process.pid)}\n")
-    return child
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    working_folder: Path
+    account: Account | None = None
+    stop_signal: signal.Signals = signal.SIGTERM
+    pass_files: tuple[int, ...] = ()
+
+    def start(self, folder: Path) -> Child:
+        """Start it, with its pid in `folder`/run and its output in `folder`/logs.
+
+        The child has a session of its own, so that no terminal signals it, and no standard input.
+        Raises OSError where the command cannot be started.
+        """
+        pid_file = folder / "run" / f"{self.name}.pid"
+        log = folder / "logs" / f"{self.name}.log"
+        for parent in (pid_file.parent, log.parent):
+            parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with log.open("ab") as output:
+            process = subprocess.Popen(  # noqa: S603 - our own commands
+                self.command,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                cwd=self.working_folder,
+                env=self.environment,
+                start_new_session=True,
+                pass_fds=self.pass_files,
+                **user_of(self.account),
+            )
+        child = Child(self.name, process, pid_file, log, self.stop_signal)
+        pid_file.write_text(f"{process.pid}\n{mark(process.pid)}\n")
+        return child
 
 
 def mark(pid: int) -> str | None:

@@ -36,6 +36,7 @@ import django
 import pytest
 
 from denpex import embedded, processes
+from tests import chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -45,7 +46,6 @@ StartProcess = Callable[..., processes.Child]
 
 PROJECT = Path(__file__).parent.parent
 PREFIX = f"denpex-tests-{os.geteuid()}-"
-CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_OPTIONS = (
     "--disable-gpu",
     "--disable-quic",
@@ -169,13 +169,13 @@ def start_process(site_environment: dict[str, str]) -> Iterator[StartProcess]:
     with contextlib.ExitStack() as started:
 
         def start(name: str, *command: str, **environment: str) -> processes.Child:
-            child = processes.start(
+            program = processes.Program(
                 f"{name}-{time.monotonic_ns()}",
                 (sys.executable, "-m", *command),
-                FOLDER,
-                environment=site_environment | environment,
-                working_folder=PROJECT,
+                site_environment | environment,
+                PROJECT,
             )
+            child = program.start(FOLDER)
             started.callback(child.end, patience=5)
             return child
 
@@ -213,18 +213,15 @@ def worker(start_worker: StartProcess) -> processes.Child:
 def site(site_environment: dict[str, str]) -> Iterator[str]:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-        child = processes.start(
-            "site",
-            (
-                *(sys.executable, "-m", "gunicorn", "denpex.wsgi:application"),
-                *("--bind", f"fd://{listener.fileno()}", "--threads", "4"),
-                *("--no-control-socket", "--graceful-timeout", "2"),
-            ),
-            FOLDER,
-            environment=site_environment,
-            working_folder=PROJECT,
-            pass_files=(listener.fileno(),),
+        gunicorn = (
+            *(sys.executable, "-m", "gunicorn", "denpex.wsgi:application"),
+            *("--bind", f"fd://{listener.fileno()}", "--threads", "4"),
+            *("--no-control-socket", "--graceful-timeout", "2"),
         )
+        program = processes.Program(
+            "site", gunicorn, site_environment, PROJECT, pass_files=(listener.fileno(),)
+        )
+        child = program.start(FOLDER)
     try:
         _wait_for(child, lambda: "Booting worker" in child.last_lines())
         yield f"http://127.0.0.1:{port}"
@@ -253,15 +250,14 @@ def browser() -> Iterator[Browser]:
     # Playwright's synchronous interface keeps an event loop in this thread, where Django would
     # refuse to touch the database.
     os.environ["DJANGO_ALLOW_ASYNC_UNSAFE"] = "1"
-    found = (shutil.which(name) for name in CHROMIUM_NAMES)
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(
-            executable_path=next(filter(None, found), None),
+        started = playwright.chromium.launch(
+            executable_path=chromium.find(),
             args=list(CHROMIUM_OPTIONS),
             chromium_sandbox=False,  # Root has none, nor do most containers; only our pages load.
         )
-        yield chromium
-        chromium.close()
+        yield started
+        started.close()
 
 
 @pytest.fixture

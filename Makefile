@@ -1,0 +1,82 @@
+# Denpex on one machine. `make help` lists what there is to do.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PORT ?= 8000
+export PORT
+
+# The first Python on PATH that is new enough; PYTHON= chooses another.
+PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	command -v $$python >/dev/null && \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' && \
+	echo $$python && break; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(BIN)/python -m
+PIP := $(RUN) pip --disable-pip-version-check --quiet --quiet
+# A stamp for each step, so that a second start does no work with pip.
+MADE := $(VENV)/made
+FOR_RUNNING := $(VENV)/installed-for-running
+FOR_ALL := $(VENV)/installed-for-all
+# What `make check` checks the settings with: a site as it would be deployed.
+DEPLOYED := DATABASE_URL=postgresql://denpex@db.example/denpex REDIS_URL=redis://redis.example/0 \
+	DENPEX_ALLOWED_HOSTS=denpex.example DENPEX_HTTPS=1 DENPEX_DEBUG=0 \
+	DENPEX_SECRET_KEY=$$($(BIN)/python -c 'import secrets; print(secrets.token_urlsafe(64))')
+
+.PHONY: help
+help: ## List these targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: install
+install: $(FOR_ALL) ## Set up .venv, with all that running and testing need and the denpex command
+
+.PHONY: run
+run: $(FOR_RUNNING) ## Run the site at http://127.0.0.1:8000 (PORT= chooses another port)
+	@exec $(BIN)/denpex up --with-parent
+
+.PHONY: test
+test: $(FOR_ALL) ## Run all tests, on a PostgreSQL and a Valkey of their own (TESTS= chooses some)
+	@$(RUN) tests.chromium
+	@$(RUN) pytest $(TESTS)
+
+.PHONY: check
+check: $(FOR_ALL) ## Check style, types, imports, failure files, settings and migrations
+	@$(RUN) ruff check --quiet .
+	@$(RUN) ruff format --check --quiet .
+	@$(RUN) mypy
+	@$(BIN)/lint-imports
+	@$(BIN)/denpex check
+	@$(DEPLOYED) $(BIN)/python manage.py check --deploy --fail-level WARNING
+	@$(DEPLOYED) $(BIN)/python manage.py makemigrations --check --dry-run
+
+.PHONY: format
+format: $(FOR_ALL) ## Lay out the code, and mend what ruff can mend
+	@$(RUN) ruff format .
+	@$(RUN) ruff check --fix .
+
+.PHONY: lock
+lock: ## Renew requirements.lock with the newest versions that pyproject.toml allows
+	@$(PYTHON) -m venv --clear build/lock
+	@build/lock/bin/python -m pip install --quiet '.[server,test,check]'
+	@build/lock/bin/python -m pip freeze --exclude denpex > requirements.lock
+
+.PHONY: clean
+clean: ## Remove all that was installed or built; the database stays
+	rm -rf $(VENV) build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(MADE):
+	@test -n "$(PYTHON)" || { echo 'Denpex needs Python 3.11 or newer; PYTHON= names one.'; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(FOR_RUNNING): $(MADE) pyproject.toml requirements.lock
+	@echo 'Installing what Denpex needs …'
+	@$(PIP) install --constraint requirements.lock --editable '.[server]'
+	@touch $@
+
+$(FOR_ALL): $(FOR_RUNNING)
+	@echo 'Installing what tests and checks need …'
+	@$(PIP) install --constraint requirements.lock --editable '.[server,test,check]'
+	@touch $@
