@@ -1,13 +1,14 @@
 """Which event explains the others: role first, then edges, then logic, then time, then order.
 
-The rules stand in `EXPLANATIONS`, strongest first; each is a sentence that a verdict can give as its
+The rules stand in `RULES`, strongest first; each is a sentence that a verdict can give as its
 reason. What no rule explains is a root; the loudness of a line counts for nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol
 
 from diagnosis.engine.events import Event, with_role
 from diagnosis.engine.log import Line
@@ -58,7 +59,14 @@ class Judgement:
         return None if self.root is None else self.root.role
 
 
-Order = Callable[[Event], tuple[object, ...]]
+class Clock(Protocol):
+    """When events happened, as far as the log tells."""
+
+    def attempt(self, event: Event) -> int:
+        """Return the attempt of an elastic run that the event belongs to, from 0."""
+
+    def order(self, event: Event) -> tuple[object, ...]:
+        """Return the sort key of the event's moment."""
 
 
 def judge(
@@ -66,37 +74,59 @@ def judge(
     catalogue: Catalogue,
     forced: frozenset[int],
     recovered: Sequence[Recovery],
-    order: Order,
+    clock: Clock,
 ) -> Judgement:
     """Find the event that no other explains.
 
-    `forced` are the pids that their own launcher killed, `order` sorts events by when they happened
-    as well as the log tells.
+    `forced` are the pids that their own launcher killed; `clock` says to which attempt an event
+    belongs, and orders events by when they happened as well as the log tells.
     """
     survived = {id(each.event) for each in recovered}
     standing = [_demoted(event, forced) for event in events if id(event) not in survived]
     standing = _without_general(standing, catalogue)
-    interrupted = _interrupted(standing, order)
+    interrupted = _interrupted(standing, clock)
     if interrupted is not None:
-        explained = [Explained(each, interrupted, "interrupted") for each in standing]
-        return Judgement(None, (), (), tuple(explained), tuple(recovered), interrupted)
+        return _stopped(interrupted, standing, recovered)
     standing = [event for event in standing if event.role in LEVELS]
-    explanations = {id(event): _explanation(event, standing, catalogue) for event in standing}
-    roots = [event for event in standing if explanations[id(event)] is None]
-    if not roots:
+    if not standing:
         return Judgement(None, (), (), (), tuple(recovered), None)
-    top = min((event.role for event in roots), key=LEVELS.index)
-    candidates = sorted((event for event in roots if event.role == top), key=order)
-    root = candidates[0]
-    alike = [event for event in candidates[1:] if _alike(event, root)]
-    rivals = [event for event in candidates[1:] if not _alike(event, root)]
+    attempt = min(clock.attempt(event) for event in standing)
+    later = [event for event in standing if clock.attempt(event) != attempt]
+    standing = [event for event in standing if clock.attempt(event) == attempt]
+    explanations = _explanations(standing, catalogue)
+    root, alike, rivals = _root(standing, explanations, clock)
+    chosen = {id(event) for event in (root, *alike, *rivals)}
     explained = [
-        explanations[id(event)] or Explained(event, root, "less")
+        explanations.get(id(event)) or Explained(event, root, "less")
         for event in standing
-        if event is not root and event not in alike and event not in rivals
+        if id(event) not in chosen
     ]
-    return Judgement(
-        root, tuple(alike), tuple(rivals), tuple(explained), tuple(recovered), None
+    explained.extend(Explained(event, root, "later") for event in later)
+    return Judgement(root, alike, rivals, tuple(explained), tuple(recovered), None)
+
+
+def _stopped(
+    interrupt: Event, events: Sequence[Event], recovered: Sequence[Recovery]
+) -> Judgement:
+    """Return the judgement on a run that a person stopped."""
+    explained = tuple(
+        Explained(event, interrupt, "interrupted") for event in events if event is not interrupt
+    )
+    return Judgement(None, (), (), explained, tuple(recovered), interrupt)
+
+
+def _root(
+    events: Sequence[Event], explanations: Mapping[int, Explained], clock: Clock
+) -> tuple[Event, tuple[Event, ...], tuple[Event, ...]]:
+    """Return the root, its likes on other ranks, and what stands beside it unexplained."""
+    unexplained = [event for event in events if id(event) not in explanations]
+    top = min((event.role for event in unexplained), key=LEVELS.index)
+    candidates = sorted((event for event in unexplained if event.role == top), key=clock.order)
+    root = candidates[0]
+    return (
+        root,
+        tuple(event for event in candidates[1:] if _alike(event, root)),
+        tuple(event for event in candidates[1:] if not _alike(event, root)),
     )
 
 
@@ -117,7 +147,9 @@ def _without_general(events: Sequence[Event], catalogue: Catalogue) -> list[Even
     return [
         event
         for event in events
-        if not any(_is_kind(other, event, catalogue) and _together(other, event) for other in events)
+        if not any(
+            _is_kind(other, event, catalogue) and _together(other, event) for other in events
+        )
     ]
 
 
@@ -139,23 +171,61 @@ def _alike(one: Event, other: Event) -> bool:
     return one.name == other.name
 
 
-def _interrupted(events: Sequence[Event], order: Order) -> Event | None:
+def _interrupted(events: Sequence[Event], clock: Clock) -> Event | None:
     """Return the interrupt by a person that came before every failure, or None."""
     interrupts = [event for event in events if event.role == "interrupt"]
     if not interrupts:
         return None
-    first = min(interrupts, key=order)
+    first = min(interrupts, key=clock.order)
     failures = [event for event in events if event.role in ("cause", "symptom", "ending")]
-    return first if all(order(first) < order(event) for event in failures) else None
+    return first if all(clock.order(first) < clock.order(event) for event in failures) else None
+
+
+def _explanations(events: Sequence[Event], catalogue: Catalogue) -> dict[int, Explained]:
+    """Return, by the identity of each event that another explains, that explanation.
+
+    Rules look at failures and roles, not at ranks; so one event of each kind stands for its likes,
+    and a thousand ranks cost no more than a dozen.
+    """
+    kinds: dict[tuple[object, ...], Event] = {}
+    for event in events:
+        kinds.setdefault((event.name, event.role, event.chain, event.depth), event)
+    by_kind: dict[tuple[str, str], Explained | None] = {}
+    found: dict[int, Explained] = {}
+    for event in events:
+        explained = _explained_in_chain(event, events)
+        if explained is None:
+            kind = (event.name, event.role)
+            if kind not in by_kind:
+                by_kind[kind] = _explanation(event, kinds.values(), catalogue)
+            general = by_kind[kind]
+            explained = None if general is None else replace(general, event=event)
+        if explained is not None:
+            found[id(event)] = explained
+    return found
 
 
 def _explanation(
-    event: Event, events: Sequence[Event], catalogue: Catalogue
+    event: Event, others: Iterable[Event], catalogue: Catalogue
 ) -> Explained | None:
-    for reason, rule in EXPLANATIONS.items():
-        for other in events:
-            if other is not event and not _alike(other, event) and rule(other, event, catalogue):
+    for reason, rule in RULES.items():
+        for other in others:
+            if not _alike(other, event) and rule(other, event, catalogue):
                 return Explained(event, other, reason)
+    return None
+
+
+def _explained_in_chain(event: Event, events: Sequence[Event]) -> Explained | None:
+    """Return the exception that was being handled when Python raised this one, or None."""
+    if event.chain is None:
+        return None
+    for other in events:
+        if (
+            other.chain == event.chain
+            and other.depth < event.depth
+            and LEVELS.index(other.role) <= LEVELS.index(event.role)
+        ):
+            return Explained(event, other, "chain")
     return None
 
 
@@ -168,18 +238,8 @@ def _by_edge(cause: Event, effect: Event, catalogue: Catalogue) -> bool:
     )
 
 
-def _by_chain(cause: Event, effect: Event, _catalogue: Catalogue) -> bool:
-    """An exception explains those that Python raised while handling it."""
-    return (
-        cause.chain is not None
-        and cause.chain == effect.chain
-        and cause.depth < effect.depth
-        and LEVELS.index(cause.role) <= LEVELS.index(effect.role)
-    )
-
-
 def _by_role(cause: Event, effect: Event, _catalogue: Catalogue) -> bool:
-    """A cause explains symptoms, and whatever failed explains consequences and reports."""
+    """Say whether the one's role alone makes the other collateral."""
     if effect.role == "summary":
         return cause.role in ("cause", "ending", "symptom", "consequence")
     if effect.role == "consequence":
@@ -190,11 +250,7 @@ def _by_role(cause: Event, effect: Event, _catalogue: Catalogue) -> bool:
 
 
 Rule = Callable[[Event, Event, Catalogue], bool]
-EXPLANATIONS: Mapping[str, Rule] = {
-    "edge": _by_edge,
-    "chain": _by_chain,
-    "role": _by_role,
-}
+RULES: Mapping[str, Rule] = {"edge": _by_edge, "role": _by_role}
 
 
 def ranks_of(events: Iterable[Event]) -> tuple[int, ...]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from diagnosis.engine import log as logs
+from diagnosis.engine.attempts import read_attempts
 from diagnosis.engine.causality import judge
+from diagnosis.engine.clock import Clock
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.endings import read_ends
-from diagnosis.engine.events import Event, fold
+from diagnosis.engine.events import fold
 from diagnosis.engine.fates import fates, read_roster
 from diagnosis.engine.identities import read_identities
 from diagnosis.engine.initiator import find_initiator
@@ -41,12 +43,13 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
     subjects = Subjects(log, identities)
     ends = read_ends(log, subjects)
     events = fold(log, observe(log, chains), chains, ends, subjects)
+    attempts = read_attempts(log)
     judgement = judge(
         events,
         compiled.catalogue,
         forced=frozenset(end.subject.pid for end in ends if end.forced and end.subject.pid),
-        recovered=find_recoveries(log, events, ends),
-        order=_order,
+        recovered=find_recoveries(log, events, ends, attempts),
+        clock=Clock(attempts),
     )
     roster = read_roster(log, identities, events)
     initiator = find_initiator(judgement, roster, identities)
@@ -60,11 +63,6 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
             stack=read_stack(log),
         )
     )
-
-
-def _order(event: Event) -> tuple[object, ...]:
-    """Order events by when they happened, as far as the log tells."""
-    return (event.subject.attempt or 0, event.reported, event.key, event.name)
 
 
 def _coverage(log: Log, ranks_seen: int, world_size: int | None) -> Coverage:

@@ -33,16 +33,11 @@ def find_initiator(judgement: Judgement, roster: Roster, identities: Identities)
     root = judgement.root
     if root is None:
         return Initiator()
-    if root.role in ("cause", "ending") or _names_somebody(root):
+    if root.role in ("cause", "ending") or root.subject.named:
         return _of_root(judgement, root, roster)
     return _by_elimination(judgement, roster, identities) or Initiator(
         host=_common_host((root, *judgement.peers))
     )
-
-
-def _names_somebody(event: Event) -> bool:
-    """Say whether a symptom names the rank that it waits for."""
-    return event.captures.get("missing", "").isdigit()
 
 
 def _of_root(judgement: Judgement, root: Event, roster: Roster) -> Initiator:
@@ -75,9 +70,7 @@ def _by_elimination(
     """Return the one rank that all others complain of and that says nothing itself."""
     root = judgement.root
     complaining = [
-        each.event
-        for each in judgement.explained
-        if each.event.role in ("symptom", "consequence")
+        each.event for each in judgement.explained if each.event.role in ("symptom", "consequence")
     ]
     complaining.extend(judgement.peers if root is None else (root, *judgement.peers))
     silent = set(roster.ranks) - set(ranks_of(complaining))

@@ -18,6 +18,7 @@ __all__ = [
     "Ending",
     "Probe",
     "StackProbe",
+    "ending_pattern",
     "probe_pattern",
     "signal_number",
 ]
@@ -104,8 +105,10 @@ PROBES = (
     Probe("elastic-block-rank", r"rank      : \d{1,6} \(local_rank: \d{1,6}\)"),
     # …/errors/error_handler.py: the agent quotes the error of a child
     Probe("elastic-quoted-error", r"no error file defined for parent, to copy child error file"),
+    Probe("elastic-gave-up", r"ChildFailedError: ?$"),
     *(Probe(ending.probe, ending.pattern) for ending in ENDINGS),
 )
+
 
 @dataclass(frozen=True, slots=True)
 class StackProbe:
@@ -129,9 +132,7 @@ STACK = (
         r"NCCL[ \t]version[ \t:]{1,2}\d\.\d",
         r"NCCL[ \t]version[ \t:]{1,2}(?P<value>\d+\.\d+\.\d+)",
     ),
-    StackProbe(
-        "cuda", r"\d\+cuda\d{1,2}\.\d", r"\d\+cuda(?P<value>\d+\.\d+)"
-    ),
+    StackProbe("cuda", r"\d\+cuda\d{1,2}\.\d", r"\d\+cuda(?P<value>\d+\.\d+)"),
     StackProbe("driver", r"Driver Version: \d{3}", r"Driver Version: (?P<value>\d{3}[\d.]*)"),
     StackProbe(
         "python", r"python3\.\d{1,2}/site-packages", r"python(?P<value>3\.\d+)/site-packages"
@@ -197,6 +198,10 @@ def probe_pattern(name: str) -> str:
     """Return the pattern of the probe called `name`."""
     return next(probe.pattern for probe in PROBES if probe.name == name)
 
+
+def ending_pattern(probe: str) -> str:
+    """Return the pattern of the ending called `probe`."""
+    return next(ending.pattern for ending in ENDINGS if ending.probe == probe)
 
 
 def signal_number(name: str) -> int | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from diagnosis.engine.attempts import Attempts
 from diagnosis.engine.causality import Recovery
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event
@@ -27,37 +28,45 @@ _LINES_OF_PROGRESS = 3
 
 
 def find_recoveries(
-    log: Log, events: Sequence[Event], ends: Sequence[ProcessEnd]
+    log: Log, events: Sequence[Event], ends: Sequence[ProcessEnd], attempts: Attempts
 ) -> list[Recovery]:
     """Return the events after which the run went on, each with the line that shows it.
 
-    A run that a launcher saw fail later did go on, but not to its end: only what stands before the
-    work resumed counts as recovered.
+    Either the process itself worked on, or an agent started the workers again and they worked on.
     """
     recoveries = []
     for event in events:
-        line = None if _ended_badly(event, ends) else _proof(log, event)
+        restart = attempts.next_start(event.first)
+        if restart is not None:
+            line = _proof(log, restart, rank=None)
+        elif _ended_badly(event, ends):
+            line = None
+        else:
+            line = _proof(log, _last_line(event), rank=event.subject.rank)
         if line is not None:
             recoveries.append(Recovery(event, line))
     return recoveries
 
 
 def _ended_badly(event: Event, ends: Sequence[ProcessEnd]) -> bool:
+    """Say whether the event's process ended: nothing after that is its own work."""
     rank = event.subject.rank
     return any(end.is_failure and end.subject.rank == rank for end in ends)
 
 
-def _proof(log: Log, event: Event) -> Line | None:
-    """Return the line that shows work going on after all lines of the event, or None."""
-    file, start = max((line.key for line, _hit, _role in event.lines), default=event.key)
-    after = log.texts[file].bounds(start)[1]
+def _last_line(event: Event) -> Line:
+    return max((line for line, _hit, _role in event.lines), key=lambda line: line.key)
+
+
+def _proof(log: Log, fault: Line, rank: int | None) -> Line | None:
+    """Return the line that shows work going on behind `fault`, or None."""
     steps = 0
-    for line in _lines_with(log, _PROGRESS, file, after):
-        steps += _may_tell(line, event)
+    for line in _lines_with(log, _PROGRESS, fault.file, fault.end):
+        steps += _may_tell(line, rank)
         if steps == _LINES_OF_PROGRESS:
             return line
-    ended = _lines_with(log, _FINISHED, file, after)
-    return next((line for line in ended if _may_tell(line, event)), None)
+    ended = _lines_with(log, _FINISHED, fault.file, fault.end)
+    return next((line for line in ended if _may_tell(line, rank)), None)
 
 
 def _lines_with(log: Log, pattern: BytePattern, file: int, start: int) -> Iterator[Line]:
@@ -69,7 +78,7 @@ def _lines_with(log: Log, pattern: BytePattern, file: int, start: int) -> Iterat
         offset = line.end - start
 
 
-def _may_tell(line: Line, event: Event) -> bool:
-    """Say whether a line of progress is of the event's own process, or of one without a rank."""
-    rank = line.facts.source.rank
-    return rank is None or event.subject.rank is None or rank == event.subject.rank
+def _may_tell(line: Line, rank: int | None) -> bool:
+    """Say whether a line of progress is of this rank, or of a process without one."""
+    told = line.facts.source.rank
+    return told is None or rank is None or told == rank

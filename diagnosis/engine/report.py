@@ -69,9 +69,7 @@ def report(findings: Findings) -> Verdict:
 def unreadable(compiled: Compiled, coverage: Coverage, reason: str) -> Verdict:
     """Return the verdict on text that is no log, with the reason in words."""
     primary = Primary(None, reason, None, None, None, None, None, "high", reason, ())
-    return Verdict(
-        "unreadable", primary, None, (), (), (), (), coverage, {}, _stamp(compiled)
-    )
+    return Verdict("unreadable", primary, None, (), (), (), (), coverage, {}, _stamp(compiled))
 
 
 def _stamp(compiled: Compiled) -> EngineStamp:
@@ -142,7 +140,9 @@ def _interrupted(findings: Findings, event: Event) -> Primary:
 
 
 def _failure(findings: Findings, event: Event) -> Failure | None:
-    return None if event.failure is None else findings.log.compiled.catalogue.failures[event.failure]
+    return (
+        None if event.failure is None else findings.log.compiled.catalogue.failures[event.failure]
+    )
 
 
 def _link(failure: Failure) -> FailureLink:
@@ -224,6 +224,7 @@ def _why_not(findings: Findings, each: Explained, group: Sequence[Event]) -> str
         "role": "only reports that another process ended",
         "less": "says less",
         "interrupted": "follows the interrupt",
+        "later": "belongs to a later attempt",
     }[each.reason]
     return f"{_title(findings, each.event)}{place} {reason}."
 
@@ -331,7 +332,9 @@ def _possible_causes(findings: Findings, symptom: Failure) -> Iterable[Hypothesi
     """Yield the causes that the catalogue knows for a symptom, the nearest first."""
     catalogue = findings.log.compiled.catalogue
     named = (*symptom.consequence_of, *(each.slug for each in symptom.looks_like))
-    known = (catalogue.failures[slug] for slug in dict.fromkeys(named) if slug in catalogue.failures)
+    known = (
+        catalogue.failures[slug] for slug in dict.fromkeys(named) if slug in catalogue.failures
+    )
     causes = [failure for failure in known if failure.role == "cause"]
     for failure in causes[:HYPOTHESES]:
         yield Hypothesis(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.identities import Identities
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.matches import Observation, capture
-from diagnosis.engine.probes import probe_pattern
+from diagnosis.engine.probes import ending_pattern, probe_pattern
 from diagnosis.engine.sources import Source
 from diagnosis.engine.tracebacks import Chain
 
@@ -18,13 +18,20 @@ __all__ = ["Subject", "Subjects"]
 
 _BLOCK_RANK = probe_pattern("elastic-block-rank")
 _BLOCK_CAPTURES = r"rank      : (?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)"
+_BLOCK_EXIT = ending_pattern("elastic-exitcode")
+_BLOCK_PID = r"\(pid: (?P<pid>\d+)\)"
+_BLOCK_FIELDS = (b"exitcode  :", b"error_file:", b"traceback :")
 _BLOCK_TRACEBACK = b"traceback : "
 _QUOTED_ERROR = probe_pattern("elastic-quoted-error")
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The process that a line is about; `basis` says how its rank is known: printed or derived."""
+    """The process that a line is about.
+
+    `basis` says how its rank is known: printed or derived. `named` says that somebody else's line
+    names it: a launcher's report of how it ended, or a rank that waits for it.
+    """
 
     rank: int | None = None
     local_rank: int | None = None
@@ -33,6 +40,7 @@ class Subject:
     attempt: int | None = None
     basis: str | None = None
     place: str | None = None
+    named: bool = False
 
     @property
     def identity(self) -> tuple[object, ...]:
@@ -52,6 +60,15 @@ class Subjects:
         self._block_keys = [line.key for line in blocks]
         self._blocks = [capture(_BLOCK_CAPTURES, line.facts.message) for line in blocks]
         self._quotes = {line.key for line in log.lines_with(_QUOTED_ERROR)}
+        self._rank_of_pid = dict(self._pids_in_blocks())
+
+    def _pids_in_blocks(self) -> Iterator[tuple[int, int]]:
+        """Yield pid and rank of each block of a torchelastic summary."""
+        for line in self._log.lines_with(_BLOCK_EXIT):
+            block = self._block_of(line)
+            pid = capture(_BLOCK_PID, line.facts.message).get("pid")
+            if block is not None and pid is not None:
+                yield int(pid), int(block["rank"])
 
     def of_line(self, line: Line) -> Subject:
         """Return who printed the line."""
@@ -63,12 +80,17 @@ class Subjects:
 
     def of_observation(self, observation: Observation, chains: Sequence[Chain]) -> Subject:
         """Return whom an observation is about: what it captured, else who printed it."""
+        printer = (
+            self.of_line(observation.line)
+            if observation.chain is None
+            else self.of_chain(chains[observation.chain])
+        )
         named = _about(observation.captures)
-        if named:
-            return self.of_captures(named, observation.line)
-        if observation.chain is not None:
-            return self.of_chain(chains[observation.chain])
-        return self.of_line(observation.line)
+        subject = self.of_captures(named, observation.line) if named else printer
+        if subject.rank is None and printer.rank is not None:
+            # A pid that is no rank's is a child of the rank that speaks of it: a loader worker.
+            return printer
+        return dataclasses.replace(subject, named=bool(named) and subject.rank != printer.rank)
 
     def of_captures(self, captures: Mapping[str, str], line: Line) -> Subject:
         """Return the process that the named groups rank, local_rank, pid, host, task tell of."""
@@ -77,14 +99,22 @@ class Subjects:
         pid = _number(captures.get("pid"))
         local_rank = _number(captures.get("local_rank"))
         host = captures.get("host") or printer.host
+        block = self._block_of(line) if rank is None else None
+        if block is not None:
+            rank, local_rank = int(block["rank"]), int(block["local_rank"])
         if rank is not None:
             return self._completed(rank, "printed", local_rank, host, pid, printer.attempt)
-        known = self._identities.rank_of(
-            pid=pid, local_rank=local_rank, host=host, label=captures.get("task")
-        )
+        known = self._rank_of(pid, local_rank, host, captures.get("task"))
         if known is not None:
             return self._completed(known, "derived", local_rank, host, pid, printer.attempt)
         return Subject(None, local_rank, host, pid, printer.attempt, None, printer.place)
+
+    def _rank_of(
+        self, pid: int | None, local_rank: int | None, host: str | None, label: str | None
+    ) -> int | None:
+        if pid is not None and pid in self._rank_of_pid:
+            return self._rank_of_pid[pid]
+        return self._identities.rank_of(pid=pid, local_rank=local_rank, host=host, label=label)
 
     def is_report(self, line: Line) -> bool:
         """Say whether a launcher repeats here what another process said."""
@@ -92,21 +122,24 @@ class Subjects:
 
     def _in_block(self, header: Line) -> Subject | None:
         """Return the rank in whose block of a torchelastic summary a traceback stands."""
-        if _BLOCK_TRACEBACK not in header.facts.message:
+        block = self._block_of(header)
+        return None if block is None else self.of_captures(block, header)
+
+    def _block_of(self, line: Line) -> Mapping[str, str] | None:
+        """Return the rank and local rank of the torchelastic block that a line is a field of."""
+        if not line.facts.message.lstrip().startswith(_BLOCK_FIELDS):
             return None
-        place = bisect_right(self._block_keys, header.key) - 1
-        if place < 0 or self._block_keys[place][0] != header.file:
+        place = bisect_right(self._block_keys, line.key) - 1
+        if place < 0 or self._block_keys[place][0] != line.file:
             return None
-        return self.of_captures(self._blocks[place], header)
+        return self._blocks[place]
 
     def _of_source(self, source: Source) -> Subject:
         if source.rank is not None:
             return self._completed(
                 source.rank, "printed", source.local_rank, source.host, source.pid, source.attempt
             )
-        known = self._identities.rank_of(
-            pid=source.pid, local_rank=source.local_rank, host=source.host, label=source.label
-        )
+        known = self._rank_of(source.pid, source.local_rank, source.host, source.label)
         if known is not None:
             return self._completed(
                 known, "derived", source.local_rank, source.host, source.pid, source.attempt

@@ -1,0 +1,84 @@
+"""Elastic restarts: which attempt of the run a line belongs to.
+
+An agent of torchelastic prints `failed (exitcode: …)` when a worker group ends. Either its own
+ChildFailedError follows and all is over, or the workers are started anew
+(torch/distributed/elastic/agent/server/api.py, `_invoke_run`).
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from diagnosis.engine.log import Line, Log
+from diagnosis.engine.probes import ending_pattern, probe_pattern
+
+__all__ = ["Attempts", "read_attempts"]
+
+_GROUP_FAILED = ending_pattern("elastic-failed")
+_GAVE_UP = probe_pattern("elastic-gave-up")
+
+
+@dataclass(frozen=True, slots=True)
+class Attempts:
+    """Where in each file a new attempt begins: the lines on which agents saw the last one fail."""
+
+    starts: Mapping[int, Sequence[Line]]
+
+    def of(self, line: Line) -> int:
+        """Return the attempt that a line belongs to, from 0."""
+        return bisect_right([start.start for start in self.starts.get(line.file, ())], line.start - 1)
+
+    def next_start(self, line: Line) -> Line | None:
+        """Return where the attempt after that of `line` begins, or None if it was the last."""
+        starts = self.starts.get(line.file, ())
+        attempt = self.of(line)
+        return starts[attempt] if attempt < len(starts) else None
+
+
+def read_attempts(log: Log) -> Attempts:
+    """Find the restarts in each file; of several agents, the last to notice ends an attempt."""
+    gave_up = log.lines_with(_GAVE_UP)
+    starts: dict[int, list[Line]] = {}
+    for agent, failed in _by_agent(log.lines_with(_GROUP_FAILED)).items():
+        restarts = [
+            line
+            for line, following in zip(failed, (*failed[1:], None), strict=True)
+            if not _gives_up(line, following, gave_up, agent)
+        ]
+        for number, line in enumerate(restarts):
+            known = starts.setdefault(line.file, [])
+            if number == len(known):
+                known.append(line)
+            elif line.start > known[number].start:
+                known[number] = line
+    return Attempts(starts)
+
+
+_Agent = tuple[int, object, object, object]
+
+
+def _by_agent(lines: Sequence[Line]) -> Mapping[_Agent, list[Line]]:
+    agents: dict[_Agent, list[Line]] = {}
+    for line in lines:
+        agents.setdefault(_agent(line), []).append(line)
+    return agents
+
+
+def _agent(line: Line) -> _Agent:
+    source = line.facts.source
+    return line.file, source.host or source.pod, source.label, source.container
+
+
+def _gives_up(
+    line: Line, following: Line | None, gave_up: Sequence[Line], agent: _Agent
+) -> bool:
+    """Say whether the agent ends with its ChildFailedError before it starts workers again."""
+    return any(
+        line.start < end.start
+        and (following is None or end.start < following.start)
+        and _agent(end) == agent
+        for end in gave_up
+        if end.file == line.file
+    )
