@@ -18,7 +18,7 @@ __all__ = ["VARIABLES", "Environment", "Network", "Problem", "celery_broker_url"
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _Value = TypeVar("_Value")
 
-LOCAL_HOSTS = ("localhost", "127.0.0.1", "[::1]")
+LOCAL_HOSTS: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
 LOG_LIMIT_BYTES = 10_000_000
 POSTGRESQL_SCHEMES = ("postgres", "postgresql")
 REDIS_SCHEMES = ("redis", "rediss", "unix", "redis+socket")

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+
+import redis
 from django.core.exceptions import RequestDataTooBig
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 
@@ -15,16 +19,21 @@ __all__ = [
     "server_error",
 ]
 
+_UNAVAILABLE = (OperationalError, redis.ConnectionError, redis.TimeoutError)
+_RETRY_SECONDS = 30
+
 
 def error_page(
     request: HttpRequest, status: int, *, retry_after: int | None = None, **context: object
 ) -> HttpResponse:
     """Render `<status>.html` with that status.
 
-    `context` may hold `message` and `advice`, which stand in place of the template's own words.
+    `context` may hold `message` and `advice`, which stand in place of the template's own words, and
+    whatever a template of its own needs.
     `retry_after` is in seconds. An error page is never kept by a cache.
     """
-    response = render(request, f"{status}.html", context, status=status)
+    ctx = {"status": status, **context}
+    response = render(request, f"{status}.html", ctx, status=status)
     response.headers["Cache-Control"] = "no-store"
     if retry_after is not None:
         response.headers["Retry-After"] = str(retry_after)
@@ -54,5 +63,10 @@ def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # no
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Answer 500."""
-    return error_page(request, 500)
+    """Answer 500, or 503 where the database or Redis did not answer."""
+    unavailable = isinstance(sys.exc_info()[1], _UNAVAILABLE)
+    return (
+        error_page(request, 503, retry_after=_RETRY_SECONDS)
+        if unavailable
+        else error_page(request, 500)
+    )

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from django.urls import URLPattern, URLResolver, path
+from django.urls import URLPattern, URLResolver, include, path
 
-from denpex import health
+from denpex import health, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
+    path("", views.home, name="home"),
+    path("failures/", include("encyclopedia.urls")),
+    path("style/", views.style, name="style"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
 ]

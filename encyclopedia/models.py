@@ -8,10 +8,11 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import Case, Value, When
+from django.db.models import Case, Count, Value, When
 from django.urls import reverse
 
 from encyclopedia.catalogue import SEVERITIES
+from encyclopedia.categories import CATEGORY_NAMES
 
 __all__ = ["Alias", "Failure", "LoadedCatalogue", "LookAlike"]
 
@@ -23,6 +24,27 @@ class FailureQuerySet(models.QuerySet["Failure"]):
         """Order by severity, then by title."""
         ranks = [When(severity=name, then=Value(rank)) for rank, name in enumerate(SEVERITIES)]
         return self.order_by(Case(*ranks, output_field=models.SmallIntegerField()), "title")
+
+    def named(self, slug: str) -> Failure | None:
+        """Return the failure with this slug, or that once had it; None where there is none."""
+        current = self.filter(slug=slug).first()
+        return current or self.filter(aliases__slug=slug).first()
+
+    def counts(self) -> list[tuple[str, str, int]]:
+        """Return key, name and number of failures of each category that has any."""
+        found = dict(self.order_by().values_list("category").annotate(Count("pk")))
+        return [(key, name, found[key]) for key, name in CATEGORY_NAMES.items() if key in found]
+
+    def by_category(
+        self, category: str | None = None, severity: str | None = None
+    ) -> list[tuple[str, str, list[Failure]]]:
+        """Return key, name and failures of each category, gravest first; None means all."""
+        chosen = {"category": category, "severity": severity}
+        wanted = self.filter(**{key: value for key, value in chosen.items() if value})
+        groups: dict[str, list[Failure]] = {key: [] for key in CATEGORY_NAMES}
+        for failure in wanted.gravest_first():
+            groups[failure.category].append(failure)
+        return [(key, CATEGORY_NAMES[key], group) for key, group in groups.items() if group]
 
     def related_to(self, failure: Failure) -> Self:
         """Return the other failures of the same category."""
@@ -68,6 +90,15 @@ class Failure(models.Model):
     def get_absolute_url(self) -> str:
         """Return the path of the page."""
         return reverse("failure", args=[self.slug])
+
+    def mistaken_for(self) -> FailureQuerySet:
+        """Return the failures that name this one as a look-alike."""
+        return Failure.objects.filter(look_alikes__other=self).order_by("title")
+
+    @property
+    def category_name(self) -> str:
+        """The category as people read it."""
+        return CATEGORY_NAMES[self.category]
 
 
 class LookAlike(models.Model):

@@ -7,9 +7,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 
-from django.contrib.postgres.search import CombinedSearchVector, SearchVector
+from django.contrib.postgres.search import SearchVector
 from django.db import connection, transaction
 from django.db.models import Value
+from django.db.models.expressions import CombinedExpression
 from django.utils import timezone
 from django.utils.text import slugify
 
@@ -17,12 +18,12 @@ from encyclopedia import catalogue as files
 from encyclopedia.headline import message_of, page_title
 from encyclopedia.models import Alias, Failure, LoadedCatalogue, LookAlike
 from encyclopedia.rendering import plain_text, render
+from encyclopedia.search import CONFIGURATION
 
 __all__ = ["LoadReport", "load_failures"]
 
 # Any number that no other lock of this database uses.
 _LOAD_LOCK = 7_305_001
-_SEARCH_CONFIGURATION = "english"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +117,7 @@ def _section(section: files.Section) -> dict[str, str]:
     }
 
 
-def _search_vector(failure: files.Failure, body: Iterable[str]) -> CombinedSearchVector:
+def _search_vector(failure: files.Failure, body: Iterable[str]) -> CombinedExpression:
     """Weigh title and messages (A) above tags and systems (B) above the text (C)."""
     messages = [text for signature in failure.signatures for text in signature.matches]
     weighted = (
@@ -125,7 +126,7 @@ def _search_vector(failure: files.Failure, body: Iterable[str]) -> CombinedSearc
         ("C", body),
     )
     vectors = [
-        SearchVector(Value("\n".join(texts)), weight=weight, config=_SEARCH_CONFIGURATION)
+        SearchVector(Value("\n".join(texts)), weight=weight, config=CONFIGURATION)
         for weight, texts in weighted
     ]
     return vectors[0] + vectors[1] + vectors[2]

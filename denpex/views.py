@@ -1,0 +1,26 @@
+"""Pages of the site that belong to no app: the home page and the style page."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponseBase
+
+from encyclopedia.catalogue import ROLES, SEVERITIES
+from encyclopedia.models import Failure
+from encyclopedia.stored import public_page, render_public
+
+__all__ = ["home", "style"]
+
+
+@public_page()
+def home(_request: HttpRequest) -> HttpResponseBase:
+    """Say what the site does, with the paste box at once and the way to the encyclopedia."""
+    ctx = {"counts": Failure.objects.counts(), "total": Failure.objects.count()}
+    return render_public("home.html", ctx)
+
+
+@public_page()
+def style(_request: HttpRequest) -> HttpResponseBase:
+    """Show every element of the stylesheet, for whoever writes a page; not for search engines."""
+    response = render_public("style.html", {"severities": SEVERITIES, "roles": ROLES})
+    response.headers["X-Robots-Tag"] = "noindex"
+    return response

@@ -1,0 +1,243 @@
+"""The page of a failure as a list of blocks, in the order in which people need them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.urls import reverse
+
+from encyclopedia.models import Failure, LookAlike
+
+__all__ = ["Block", "as_json", "as_markdown", "context", "json_ld"]
+
+SCHEMA = "denpex.failure/1"
+_MOST_RELATED = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One part of the page: where it stands, what it is called, which template shows it."""
+
+    anchor: str
+    heading: str
+    template: str
+    html: str = ""
+
+
+_TEMPLATES = "encyclopedia/blocks"
+_SECTION = f"{_TEMPLATES}/_section.html"
+
+# A section of the file by its heading, or a block of our own made of the front matter.
+_ORDER: Sequence[str | Block] = (
+    "What you saw",
+    "Quick answer",
+    "Is it this?",
+    Block("not-this-if", "Not this if", f"{_TEMPLATES}/_not_this_if.html"),
+    Block("paste", "Is this what broke your run? Paste your log.", f"{_TEMPLATES}/_paste.html"),
+    "Why it happens",
+    "Fix",
+    "Symptoms",
+    "Prevent",
+    "Code",
+    "On call",
+    "Engineer",
+    "Executive",
+    Block("facts", "In short", f"{_TEMPLATES}/_facts.html"),
+    Block("monitor", "What to watch", f"{_TEMPLATES}/_monitor.html"),
+    Block("before-and-after", "Before and after", f"{_TEMPLATES}/_before_and_after.html"),
+    "Questions",
+    Block("related", "Related failures", f"{_TEMPLATES}/_related.html"),
+    Block("references", "References", f"{_TEMPLATES}/_references.html"),
+)
+_OWN_TEMPLATES = {"Quick answer": f"{_TEMPLATES}/_quick_answer.html"}
+
+# The standing questions that a failure file's facts answer.
+_QUESTIONS: Mapping[str, str] = {
+    "layer": "Hardware or software?",
+    "affects": "Training, serving, or both?",
+    "time_to_fix": "How long does the fix take?",
+    "cheapest_check": "What is the cheapest check?",
+    "recurs": "Does it come back?",
+}
+_MONITORS: Mapping[str, str] = {
+    "grep": "In a log file",
+    "logql": "In Loki (LogQL)",
+    "promql": "In Prometheus (PromQL)",
+}
+_ROLES: Mapping[str, str] = {
+    "cause": "Can be the root cause",
+    "symptom": "A symptom: it says where the run hurt, not why",
+    "consequence": "A consequence: something else failed first",
+    "summary": "A launcher's report: the cause stands above it in the log",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Links:
+    """The other failures that a page names; `related` are none of those above it."""
+
+    causes: tuple[Failure, ...]
+    effects: tuple[Failure, ...]
+    kinds: tuple[Failure, ...]
+    look_alikes: tuple[LookAlike, ...]
+    mistaken_for: tuple[Failure, ...]
+    related: tuple[Failure, ...]
+
+
+def context(failure: Failure) -> dict[str, object]:
+    """Return everything that the page's template shows."""
+    links = _links(failure)
+    facts = _answers(_QUESTIONS, failure.facts)
+    monitors = _answers(_MONITORS, failure.facts.get("monitor") or {})
+    filled = {
+        "not-this-if": bool(links.look_alikes or links.mistaken_for),
+        "paste": True,
+        "facts": bool(facts),
+        "monitor": bool(monitors),
+        "before-and-after": bool(links.causes or links.effects),
+        "related": bool(links.related or links.kinds or failure.kind_of),
+        "references": bool(failure.references),
+    }
+    return {
+        "failure": failure,
+        "role": _ROLES[failure.role],
+        "links": links,
+        "facts": facts,
+        "monitors": monitors,
+        "blocks": list(_blocks(failure, filled)),
+        "json_ld": json_ld(failure),
+        "canonical": settings.DENPEX_ORIGIN + failure.get_absolute_url(),
+    }
+
+
+def _blocks(failure: Failure, filled: Mapping[str, bool]) -> Iterator[Block]:
+    """Yield the blocks that have something to say, in their order."""
+    sections = {section["heading"]: section for section in failure.sections}
+    for item in _ORDER:
+        if isinstance(item, Block):
+            if filled[item.anchor]:
+                yield item
+        elif section := sections.get(item):
+            template = _OWN_TEMPLATES.get(item, _SECTION)
+            yield Block(section["anchor"], item, template, section["html"])
+
+
+def _answers(questions: Mapping[str, str], facts: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(question, facts[key]) for key, question in questions.items() if facts.get(key)]
+
+
+def _links(failure: Failure) -> _Links:
+    look_alikes = tuple(failure.look_alikes.select_related("other"))
+    named = tuple(each.other for each in look_alikes)
+    mistaken_for = tuple(failure.mistaken_for().exclude(pk__in=[each.pk for each in named]))
+    causes = tuple(failure.follows.gravest_first())
+    effects = tuple(failure.leads_to.gravest_first())
+    kinds = tuple(failure.kinds.gravest_first())
+    linked = {each.pk for each in (*named, *mistaken_for, *causes, *effects, *kinds)}
+    if failure.kind_of:
+        linked.add(failure.kind_of.pk)
+    return _Links(causes, effects, kinds, look_alikes, mistaken_for, _related(failure, linked))
+
+
+def _related(failure: Failure, linked: set[int]) -> tuple[Failure, ...]:
+    """Return the nearest of the category that are not linked yet: most tags and systems shared."""
+    words = {*failure.tags, *failure.systems}
+    others = Failure.objects.related_to(failure).exclude(pk__in=linked).gravest_first()
+    nearest = sorted(others, key=lambda each: -len(words.intersection(each.tags + each.systems)))
+    return tuple(nearest[:_MOST_RELATED])
+
+
+def json_ld(failure: Failure) -> str:
+    """Return the page's structured data, safe inside a script element."""
+    origin = settings.DENPEX_ORIGIN
+    url = origin + failure.get_absolute_url()
+    browse = origin + reverse("failures")
+    category = f"{browse}?category={failure.category}"
+    article = {
+        "@type": "TechArticle",
+        "headline": failure.title,
+        "description": failure.summary,
+        "url": url,
+        "dateModified": failure.reviewed.isoformat(),
+        "keywords": [*failure.tags, *failure.systems],
+        "author": {"@type": "Organization", "name": "Denpex", "url": f"{origin}/"},
+    }
+    trail = (("Failures", browse), (failure.category_name, category), (failure.title, url))
+    breadcrumbs = {
+        "@type": "BreadcrumbList",
+        "itemListElement": [
+            {"@type": "ListItem", "position": position, "name": name, "item": item}
+            for position, (name, item) in enumerate(trail, start=1)
+        ],
+    }
+    graph = {"@context": "https://schema.org", "@graph": [article, breadcrumbs]}
+    return json.dumps(graph, ensure_ascii=False).translate(_SCRIPT_ESCAPES)
+
+
+_SCRIPT_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
+
+
+def as_json(failure: Failure) -> dict[str, object]:
+    """Return the page's content for programs."""
+    return {
+        "schema": SCHEMA,
+        "slug": failure.slug,
+        "url": settings.DENPEX_ORIGIN + failure.get_absolute_url(),
+        "title": failure.title,
+        "category": failure.category,
+        "severity": failure.severity,
+        "role": failure.role,
+        "kind_of": failure.kind_of.slug if failure.kind_of else None,
+        "message": failure.message,
+        "summary": failure.summary,
+        "tags": failure.tags,
+        "systems": failure.systems,
+        "fix": failure.fix,
+        "facts": failure.facts,
+        "follows": [each.slug for each in failure.follows.order_by("slug")],
+        "leads_to": [each.slug for each in failure.leads_to.order_by("slug")],
+        "looks_like": [
+            {"slug": each.other.slug, "tell_apart": each.tell_apart}
+            for each in failure.look_alikes.select_related("other")
+        ],
+        "sections": [
+            {"heading": section["heading"], "markdown": section["markdown"]}
+            for section in failure.sections
+        ],
+        "references": failure.references,
+        "reviewed": failure.reviewed.isoformat(),
+    }
+
+
+def as_markdown(failure: Failure) -> str:
+    """Return the page's text as Markdown."""
+    fix = failure.fix
+    commands = [
+        f"{label}:\n\n```\n{fix[key]}\n```"
+        for key, label in (("command", "Command"), ("verify", "Verify"))
+        if fix.get(key)
+    ]
+    references = [f"- [{each['title']}]({each['url']})" for each in failure.references]
+    parts = (
+        f"# {failure.title}",
+        " · ".join(
+            (
+                failure.category_name,
+                f"severity {failure.severity}",
+                _ROLES[failure.role],
+                f"reviewed {failure.reviewed.isoformat()}",
+            )
+        ),
+        f"Systems: {', '.join(failure.systems)}",
+        *(f"## {section['heading']}\n\n{section['markdown']}" for section in failure.sections),
+        "## In one line",
+        fix["summary"],
+        *commands,
+        "## References",
+        "\n".join(references),
+        settings.DENPEX_ORIGIN + failure.get_absolute_url(),
+    )
+    return "\n\n".join(parts) + "\n"

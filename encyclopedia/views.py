@@ -1,0 +1,91 @@
+"""The encyclopedia's pages: browse and search, and one page for each failure."""
+
+from __future__ import annotations
+
+import json
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import HttpResponsePermanentRedirect as MovedPermanently
+from django.urls import reverse
+
+from encyclopedia import page, search
+from encyclopedia.catalogue import SEVERITIES
+from encyclopedia.categories import CATEGORY_NAMES
+from encyclopedia.models import Failure
+from encyclopedia.stored import public_page, render_public
+
+__all__ = ["browse", "failure_json", "failure_markdown", "failure_page"]
+
+# A query longer than any message is a log: the page offers a diagnosis of it.
+_LOG_CHARACTERS = 300
+
+
+@public_page(varies_with=("q", "category", "severity"))
+def browse(request: HttpRequest) -> HttpResponseBase:
+    """List the failures by category, or those that a search finds."""
+    if text := request.GET.get("q", "").strip():
+        return _search(text)
+    category = _chosen(request, "category", tuple(CATEGORY_NAMES))
+    severity = _chosen(request, "severity", SEVERITIES)
+    ctx = {
+        "groups": Failure.objects.by_category(category=category, severity=severity),
+        "counts": Failure.objects.counts(),
+        "total": Failure.objects.count(),
+        "category": category,
+        "category_name": CATEGORY_NAMES.get(category or ""),
+        "severity": severity,
+        "severities": SEVERITIES,
+    }
+    return render_public("encyclopedia/browse.html", ctx)
+
+
+def _search(text: str) -> HttpResponseBase:
+    result = search.find(text)
+    if result.exact:
+        return HttpResponseRedirect(result.exact.get_absolute_url())
+    ctx = {"result": result, "query": text, "looks_like_log": len(text) > _LOG_CHARACTERS}
+    return render_public("encyclopedia/search.html", ctx)
+
+
+def _chosen(request: HttpRequest, name: str, allowed: tuple[str, ...]) -> str | None:
+    value = request.GET.get(name)
+    if value and value not in allowed:
+        raise Http404(f"there is no {name} {value!r}")
+    return value or None
+
+
+@public_page()
+def failure_page(_request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Show one failure."""
+    failure = _failure_or_redirect(slug, "failure")
+    if not isinstance(failure, Failure):
+        return failure
+    return render_public("encyclopedia/failure.html", page.context(failure))
+
+
+@public_page()
+def failure_markdown(_request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Return one failure as Markdown."""
+    failure = _failure_or_redirect(slug, "failure-markdown")
+    if not isinstance(failure, Failure):
+        return failure
+    return HttpResponse(page.as_markdown(failure), content_type="text/markdown; charset=utf-8")
+
+
+@public_page()
+def failure_json(_request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Return one failure as JSON."""
+    failure = _failure_or_redirect(slug, "failure-json")
+    if not isinstance(failure, Failure):
+        return failure
+    text = json.dumps(page.as_json(failure), ensure_ascii=False, indent=2)
+    return HttpResponse(text, content_type="application/json")
+
+
+def _failure_or_redirect(slug: str, name: str) -> Failure | MovedPermanently:
+    failure = Failure.objects.named(slug)
+    if failure is None:
+        raise Http404(f"there is no failure {slug!r}")
+    if failure.slug != slug:
+        return MovedPermanently(reverse(name, args=[failure.slug]))
+    return failure
