@@ -16,8 +16,9 @@ from encyclopedia.catalogue import Catalogue
 
 __all__ = ["Explained", "Judgement", "Recovery", "judge"]
 
-# What may be the root, best first. An `ending` is a process that died without a word.
-LEVELS = ("cause", "ending", "symptom", "consequence", "summary")
+# What may be the root, best first. A `crash` is a process that a signal ended without a word, an
+# `exit` one that left with an exit code and no word.
+LEVELS = ("cause", "crash", "symptom", "exit", "consequence", "summary")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,7 @@ def _root(
 def _demoted(event: Event, forced: frozenset[int]) -> Event:
     """Return the event as a consequence where its process was killed by its own launcher."""
     pids = {event.subject.pid, _number(event.captures.get("pid"))}
-    if event.role in ("cause", "symptom", "ending") and event.chain is None and pids & forced:
+    if event.role in ("cause", "crash", "symptom") and event.chain is None and pids & forced:
         return with_role(event, "consequence")
     return event
 
@@ -177,7 +178,7 @@ def _interrupted(events: Sequence[Event], clock: Clock) -> Event | None:
     if not interrupts:
         return None
     first = min(interrupts, key=clock.order)
-    failures = [event for event in events if event.role in ("cause", "symptom", "ending")]
+    failures = [event for event in events if event.role in ("cause", "crash", "symptom")]
     return first if all(clock.order(first) < clock.order(event) for event in failures) else None
 
 
@@ -239,14 +240,11 @@ def _by_edge(cause: Event, effect: Event, catalogue: Catalogue) -> bool:
 
 
 def _by_role(cause: Event, effect: Event, _catalogue: Catalogue) -> bool:
-    """Say whether the one's role alone makes the other collateral."""
-    if effect.role == "summary":
-        return cause.role in ("cause", "ending", "symptom", "consequence")
-    if effect.role == "consequence":
-        return cause.role in ("cause", "ending", "symptom")
-    if effect.role == "symptom":
-        return cause.role in ("cause", "ending")
-    return effect.role == "ending" and cause.role == "cause"
+    """Say whether the one's role alone makes the other collateral: it stands higher in LEVELS.
+
+    Two causes are never told apart by role.
+    """
+    return LEVELS.index(cause.role) < LEVELS.index(effect.role)
 
 
 Rule = Callable[[Event, Event, Catalogue], bool]

@@ -128,9 +128,7 @@ def _known(
         yield _folded(group, chains, subjects)
 
 
-def _folded(
-    group: Sequence[Observation], chains: Sequence[Chain], subjects: Subjects
-) -> Event:
+def _folded(group: Sequence[Observation], chains: Sequence[Chain], subjects: Subjects) -> Event:
     strongest = min(group, key=lambda each: (ROLES.index(each.role), each.key))
     captures: dict[str, str] = {}
     for observation in group:
@@ -247,11 +245,7 @@ def _merge_reports(events: Sequence[Event]) -> list[Event]:
 
 def _unexplained_ends(ends: Sequence[ProcessEnd], events: Sequence[Event]) -> Iterator[Event]:
     """Yield an event for each process that ended badly without a word of its own."""
-    spoke = {
-        event.subject.identity
-        for event in events
-        if event.failure is not None or event.raised is not None
-    }
+    spoke = {event.subject.identity for event in events if event.role != "summary"}
     yielded: set[tuple[object, ...]] = set()
     for end in ends:
         identity = end.subject.identity
@@ -260,7 +254,7 @@ def _unexplained_ends(ends: Sequence[ProcessEnd], events: Sequence[Event]) -> It
         yielded.add(identity)
         yield Event(
             failure=None,
-            role="ending",
+            role="exit" if end.signal is None else "crash",
             subject=end.subject,
             first=end.line,
             hit=end.line.hit,

@@ -103,7 +103,13 @@ def fates(
     hurt = set(_ranks_with_role(judgement, "consequence")) | _failed_otherwise(judgement)
     told = {end.subject.rank for end in ends if end.told or end.forced or end.signal == _TERMINATED}
     return tuple(
-        _fate(log, roster, identities, rank, _word(rank, initiating_rank, waiting, hurt, told, roster, judgement))
+        _fate(
+            log,
+            roster,
+            identities,
+            rank,
+            _word(rank, initiating_rank, waiting, hurt, told, roster, judgement),
+        )
         for rank in roster.ranks
     )
 
@@ -149,7 +155,7 @@ def _failed_otherwise(judgement: Judgement) -> set[int]:
     return {
         event.subject.rank
         for event in events
-        if event.role in ("cause", "ending") and event.subject.rank is not None
+        if event.role in ("cause", "crash", "exit") and event.subject.rank is not None
     }
 
 

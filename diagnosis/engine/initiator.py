@@ -33,7 +33,7 @@ def find_initiator(judgement: Judgement, roster: Roster, identities: Identities)
     root = judgement.root
     if root is None:
         return Initiator()
-    if root.role in ("cause", "ending") or root.subject.named:
+    if root.role in ("cause", "crash", "exit") or root.subject.named:
         return _of_root(judgement, root, roster)
     return _by_elimination(judgement, roster, identities) or Initiator(
         host=_common_host((root, *judgement.peers))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import re._constants as constants  # type: ignore[import-not-found]
 import re._parser as parser  # type: ignore[import-not-found]
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -28,9 +29,11 @@ _CROSSING = (
 def faults(pattern: str) -> Iterator[str]:
     """Yield what is wrong with a pattern, in words; nothing where all is well."""
     try:
-        tree = parser.parse(pattern.encode())
-    except re.error as error:
-        yield f"is no regular expression: {error}"
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", FutureWarning)
+            tree = parser.parse(pattern.encode())
+    except (re.error, FutureWarning) as error:
+        yield f"is no regular expression that all engines read alike: {error}"
         return
     if "\0" in pattern or "\\0" in pattern or "\\x00" in pattern:
         yield "has a NUL"

@@ -1,0 +1,74 @@
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diagnosis.engine.text import LogFile, prepare
+
+
+def text_of(data: bytes):
+    return prepare(LogFile("log.txt", data))
+
+
+def test_it_works() -> None:
+    text = text_of(b"one\ntwo\n")
+    assert (text.data, text.lines, text.size) == (b"one\ntwo\n", 2, 8)
+
+
+def test_line_numbers_are_those_of_the_paste_whatever_the_line_ends() -> None:
+    for data in (b"a\nb\nfault", b"a\r\nb\r\nfault", b"a\nprogress 1\rprogress 2\nfault"):
+        text = text_of(data)
+        assert text.line_number(text.data.index(b"fault")) == 3, data
+
+
+def test_a_carriage_return_ends_what_is_matched() -> None:
+    assert text_of(b" 5%|\r 6%|\nend").data.splitlines() == [b" 5%|", b" 6%|", b"end"]
+
+
+def test_nul_bytes_become_blanks_of_the_same_length() -> None:
+    assert text_of(b"Bus error\x00\nnext").data == b"Bus error \nnext"
+
+
+def test_colour_codes_are_cut() -> None:
+    assert text_of(b"\x1b[36m(Worker pid=7)\x1b[0m \x1b[1;31mError\x1b[m\n").data == (
+        b"(Worker pid=7) Error\n"
+    )
+
+
+def test_terminal_titles_and_links_are_cut() -> None:
+    assert text_of(b"\x1b]0;title\x07run\x1b]8;;https://example.com\x1b\\here\n").data == (
+        b"runhere\n"
+    )
+
+
+def test_text_saved_by_a_windows_shell_is_read() -> None:
+    for encoding in ("utf-16", "utf-16-be", "utf-8-sig"):
+        data = "RuntimeError: Ü\nnext".encode(encoding)
+        if encoding == "utf-16-be":
+            data = b"\xfe\xff" + data
+        assert text_of(data).data.decode() == "RuntimeError: Ü\nnext"
+
+
+def test_an_unfinished_last_line_counts() -> None:
+    assert [text_of(data).lines for data in (b"", b"a", b"a\n", b"a\nb")] == [0, 1, 1, 2]
+
+
+@given(st.binary(max_size=400))
+def test_any_bytes_give_text_of_two_equal_lengths(data: bytes) -> None:
+    text = text_of(data)
+    assert len(text.data) == len(text.counted)
+    assert b"\r" not in text.data
+    assert b"\0" not in text.data
+
+
+@given(st.lists(st.sampled_from([b"a", b"\n", b"\r\n", b"\r", b"long line"]), max_size=60))
+def test_a_line_number_counts_the_line_feeds_before_it(parts: list[bytes]) -> None:
+    text = text_of(b"".join(parts))
+    for offset in range(len(text.data)):
+        assert text.line_number(offset) == text.counted[:offset].count(b"\n") + 1
+
+
+def test_line_numbers_hold_beyond_the_first_stride() -> None:
+    data = b"x" * 99 + b"\n"
+    text = text_of(data * 5000)
+    for line in (1, 2, 700, 4999, 5000):
+        assert text.line_number((line - 1) * 100 + 5) == line
+        assert text.offset_of_line(line) == (line - 1) * 100
