@@ -1,0 +1,97 @@
+"""Tiers: what a visitor or an account may do per day, as data.
+
+Entitlements hang on the tier, never on conditions scattered over the code.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import enum
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["ANONYMOUS", "TIERS", "Entitlement", "Queue", "Tier", "tiers_of_queue"]
+
+
+class Entitlement(enum.StrEnum):
+    """Something that a tier may do besides diagnosing."""
+
+    HISTORY = "history"
+    ALERTS = "alerts"
+    FOLLOW_UP = "follow-up questions"
+    API = "API"
+
+
+class Queue(enum.StrEnum):
+    """The queues that a worker takes jobs from."""
+
+    STANDARD = "diagnosis"
+    PRIORITY = "diagnosis-priority"
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """What one kind of visitor may do.
+
+    A limit of 0 means none at all. `diagnoses_a_day_per_address` is for visitors who are known by
+    their address alone; None where the address does not matter. `keep_for` is how long a masked
+    log and its verdict are kept.
+    """
+
+    key: str
+    name: str
+    diagnoses_a_day: int
+    keep_for: dt.timedelta
+    queue: Queue = Queue.STANDARD
+    diagnoses_a_day_per_address: int | None = None
+    entitlements: frozenset[Entitlement] = frozenset()
+
+
+_ACCOUNT = frozenset({Entitlement.HISTORY})
+_ORGANISATION = _ACCOUNT | {Entitlement.ALERTS, Entitlement.API}
+_SCALE = _ORGANISATION | {Entitlement.FOLLOW_UP}
+
+ANONYMOUS = Tier(
+    key="anonymous",
+    name="No account",
+    diagnoses_a_day=3,
+    diagnoses_a_day_per_address=15,
+    keep_for=dt.timedelta(hours=24),
+)
+
+TIERS: Mapping[str, Tier] = {
+    tier.key: tier
+    for tier in (
+        ANONYMOUS,
+        Tier("account", "Account", 3, dt.timedelta(days=30), entitlements=_ACCOUNT),
+        Tier("verified", "Verified e-mail", 5, dt.timedelta(days=30), entitlements=_ACCOUNT),
+        Tier(
+            "organisation",
+            "Verified workplace",
+            10,
+            dt.timedelta(days=90),
+            entitlements=_ORGANISATION,
+        ),
+        Tier(
+            "evaluation",
+            "Scale evaluation",
+            50,
+            dt.timedelta(days=90),
+            queue=Queue.PRIORITY,
+            entitlements=_SCALE,
+        ),
+        Tier(
+            "scale",
+            "Scale",
+            50,
+            dt.timedelta(days=365),
+            queue=Queue.PRIORITY,
+            entitlements=_SCALE,
+        ),
+    )
+}
+
+
+def tiers_of_queue(queue: Queue) -> tuple[str, ...]:
+    """Return the keys of the tiers whose jobs go to `queue`."""
+    return tuple(tier.key for tier in TIERS.values() if tier.queue is queue)
