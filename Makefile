@@ -14,7 +14,7 @@ PYTHON ?= $(shell for python in python3 python3.14 python3.13 python3.12 python3
 VENV := .venv
 BIN := $(VENV)/bin
 RUN := $(BIN)/python -m
-PIP := $(RUN) pip --disable-pip-version-check --quiet --quiet
+PIP := python -m pip --disable-pip-version-check --quiet --quiet
 # A stamp for each step, so that a second start does no work with pip.
 MADE := $(VENV)/made
 FOR_RUNNING := $(VENV)/installed-for-running
@@ -58,7 +58,8 @@ format: $(FOR_ALL) ## Lay out the code, and mend what ruff can mend
 .PHONY: lock
 lock: ## Renew requirements.lock with the newest versions that pyproject.toml allows
 	@$(PYTHON) -m venv --clear build/lock
-	@build/lock/bin/python -m pip install --quiet '.[server,test,check]'
+	@# redis needs async-timeout below Python 3.11.3 alone.
+	@build/lock/bin/$(PIP) install '.[server,test,check]' async-timeout
 	@build/lock/bin/python -m pip freeze --exclude denpex > requirements.lock
 
 .PHONY: clean
@@ -73,10 +74,10 @@ $(MADE):
 
 $(FOR_RUNNING): $(MADE) pyproject.toml requirements.lock
 	@echo 'Installing what Denpex needs …'
-	@$(PIP) install --constraint requirements.lock --editable '.[server]'
+	@$(BIN)/$(PIP) install --constraint requirements.lock --editable '.[server]'
 	@touch $@
 
 $(FOR_ALL): $(FOR_RUNNING)
 	@echo 'Installing what tests and checks need …'
-	@$(PIP) install --constraint requirements.lock --editable '.[server,test,check]'
+	@$(BIN)/$(PIP) install --constraint requirements.lock --editable '.[server,test,check]'
 	@touch $@

