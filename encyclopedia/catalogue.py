@@ -200,6 +200,7 @@ class Failure:
     references: tuple[Reference, ...]
     reviewed: dt.date
     sections: tuple[Section, ...]
+    message: str | None = None  # the fixed part of what it prints, as people search for it
 
     def section(self, heading: str) -> str | None:
         """Return the Markdown under `heading`, or None where the page has no such section."""
@@ -402,6 +403,7 @@ def _failure(data: _Reader, sections: tuple[Section, ...], path: Path) -> Failur
         references=tuple(map(_reference, data.mappings("references"))),
         reviewed=data.date("reviewed"),
         sections=sections,
+        message=data.optional_text("message"),
     )
     data.finish()
     return failure
@@ -585,6 +587,8 @@ def _closed_lists(failure: Failure) -> Iterator[_Finding]:
             yield (key,), f"{key} is {value!r}; it is one of {', '.join(allowed)}"
     if not failure.title.strip():
         yield ("title",), "title is empty"
+    if failure.message is not None and not _is_printed(failure.message, failure):
+        yield ("message",), "message stands in none of the texts among matches"
     if not failure.references:
         yield ("references",), "references: at least one official document or upstream issue"
     for index, reference in enumerate(failure.references):
@@ -594,6 +598,11 @@ def _closed_lists(failure: Failure) -> Iterator[_Finding]:
     for key, items in (("tags", failure.tags), ("systems", failure.systems)):
         if not items:
             yield (key,), f"{key} is empty"
+
+
+def _is_printed(message: str, failure: Failure) -> bool:
+    texts = (text for signature in failure.signatures for text in signature.matches)
+    return bool(message) and any(message in text for text in texts)
 
 
 def _signature_problems(failure: Failure) -> Iterator[_Finding]:

@@ -61,9 +61,9 @@ class Failure(models.Model):
     role = models.CharField(max_length=12)
     tags = ArrayField(models.TextField(), default=list)
     systems = ArrayField(models.TextField(), default=list)
-    message = models.TextField(help_text="the stable part of its error message, or its title")
-    page_title = models.TextField(help_text="technology, message and title")
-    summary = models.TextField(help_text="the quick answer as plain text")
+    message = models.TextField(blank=True)  # the fixed part of what it prints
+    page_title = models.TextField()
+    summary = models.TextField()  # the quick answer as plain text
     sections = models.JSONField(default=list)
     facts = models.JSONField(default=dict)
     fix = models.JSONField(default=dict)
@@ -72,7 +72,7 @@ class Failure(models.Model):
     kind_of = models.ForeignKey("self", models.SET_NULL, null=True, related_name="kinds")
     follows = models.ManyToManyField("self", symmetrical=False, related_name="leads_to")
     content_hash = models.CharField(max_length=64)
-    changed_at = models.DateTimeField(help_text="when the file's content last changed")
+    changed_at = models.DateTimeField()  # when the file last said something else
     search = SearchVectorField(null=True)
 
     objects = FailureQuerySet.as_manager()

@@ -32,8 +32,8 @@ _SECTION = f"{_TEMPLATES}/_section.html"
 
 # A section of the file by its heading, or a block of our own made of the front matter.
 _ORDER: Sequence[str | Block] = (
-    "What you saw",
     "Quick answer",
+    "What you saw",
     "Is it this?",
     Block("not-this-if", "Not this if", f"{_TEMPLATES}/_not_this_if.html"),
     Block("paste", "Is this what broke your run? Paste your log.", f"{_TEMPLATES}/_paste.html"),

@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.utils.text import slugify
 
 from encyclopedia import catalogue as files
-from encyclopedia.headline import message_of, page_title
+from encyclopedia.headline import page_title
 from encyclopedia.models import Alias, Failure, LoadedCatalogue, LookAlike
 from encyclopedia.rendering import plain_text, render
 from encyclopedia.search import CONFIGURATION
@@ -87,7 +87,7 @@ def _row(failure: files.Failure, content: str) -> Failure:
         role=failure.role,
         tags=list(failure.tags),
         systems=list(failure.systems),
-        message=message_of(failure),
+        message=failure.message or "",
         page_title=page_title(failure),
         summary=words.get("Quick answer", ""),
         sections=sections,
