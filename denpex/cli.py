@@ -60,7 +60,9 @@ def _parser() -> argparse.ArgumentParser:
     diagnose.add_argument("files", nargs="*", metavar="FILE", help="log file, or - for stdin")
     diagnose.add_argument("--json", action="store_true", help="print the verdict as JSON")
     diagnose.add_argument(
-        "--mask", action="store_true", help="mask secrets and personal details first, as the site does"
+        "--mask",
+        action="store_true",
+        help="mask secrets and personal details first, as the site does",
     )
     diagnose.set_defaults(run=_diagnose)
 
@@ -81,9 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("slugs", nargs="*", metavar="SLUG", help="only these failures")
     check.set_defaults(run=_check)
 
-    commands.add_parser(
-        "up", help="run the whole site on this machine", add_help=False
-    )
+    commands.add_parser("up", help="run the whole site on this machine", add_help=False)
     return parser
 
 

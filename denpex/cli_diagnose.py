@@ -89,8 +89,12 @@ def _wrapped(line: str, width: int) -> str:
     if len(line) <= width or indent >= _VERBATIM_INDENT:
         return line
     return textwrap.fill(
-        line.lstrip(), width, initial_indent=" " * indent, subsequent_indent=" " * indent,
-        break_long_words=False, break_on_hyphens=False,
+        line.lstrip(),
+        width,
+        initial_indent=" " * indent,
+        subsequent_indent=" " * indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 

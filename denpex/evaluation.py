@@ -78,7 +78,9 @@ def read_cases(folder: Path) -> list[Case]:
         except (OSError, ValueError) as error:
             raise CasesError(f"{path}: {error}") from error
     if not cases:
-        raise CasesError(f"{folder}: no cases here (a case is a folder with log.txt and truth.json)")
+        raise CasesError(
+            f"{folder}: no cases here (a case is a folder with log.txt and truth.json)"
+        )
     return cases
 
 
@@ -228,7 +230,9 @@ def _missed(score_: Score) -> bool:
 
 def _miss(score_: Score) -> dict[str, str]:
     truth = score_.case.truth
-    faults = [name for name, read in (*_RATES.items(), *_COUNTS.items()) if _is_fault(name, read(score_))]
+    faults = [
+        name for name, read in (*_RATES.items(), *_COUNTS.items()) if _is_fault(name, read(score_))
+    ]
     words = (
         f"{score_.case.id}: {', '.join(faults)}; said {score_.outcome} {score_.slug}"
         f" rank {score_.rank} ({score_.confidence}); is {truth['primary']}"

@@ -21,6 +21,7 @@ import yaml
 from diagnosis.engine import Compiled, LogFile, Verdict, diagnose, load_compiled
 from diagnosis.engine.masking import mask
 from diagnosis.engine.pattern_rules import faults
+from diagnosis.engine.scanner import Scanner
 from encyclopedia.catalogue import (
     FAILURES,
     ROLES,
@@ -37,6 +38,19 @@ __all__ = ["check_failures"]
 _FENCE = re.compile(r"^(?:```|~~~)(\w*)[^\n]*\n(.*?)^(?:```|~~~)\s*$", re.DOTALL | re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`<\[*_])")
 _SHORTEST_SENTENCE = 25
+# What a run prints all day long. A pattern that finds these costs a call for each line of a log.
+_ORDINARY_LINES = b"""\
+2026-11-30 06:21:07,000 INFO train: [rank 3] step 120/100000 | loss 2.31 | grad_norm 0.44 | lr 1e-3
+[rank5]: {'loss': 1.2, 'grad_norm': 0.3, 'learning_rate': 2e-05, 'epoch': 0.4}
+[default7]:[rank7]: iteration 40/ 1000 | consumed samples: 5120 | elapsed time per iteration (ms): 9.1
+[1,11]<stdout>:epoch 3 batch 40 accuracy 0.71
+ 12%|####      | 120/1000 [00:52<06:21,  2.31it/s]
+(RayTrainWorker pid=4711) step 9 loss 1.1
+10: saved checkpoint to /data/run/step-000120/rank-00010-of-00064.pt in 1.4 s
+node-7:4711:4801 [3] NCCL INFO Channel 00/0 : 3[3] -> 4[4] via P2P/CUMEM
+[2026-11-30 06:21:07,123] [INFO] [logging.py:96:log_dist] [Rank 0] step=10, skipped=0, lr=[1e-05]
+INFO 11-30 06:21:07 [loggers.py:111] Engine 000: Avg prompt throughput: 120.3 tokens/s
+"""
 
 
 def check_failures(slugs: Sequence[str]) -> int:
@@ -87,7 +101,10 @@ def _problem(failure: Failure, needle: str, message: str) -> Problem:
 def _pattern_problems(failure: Failure) -> Iterator[Problem]:
     for signature in failure.signatures:
         where = f"id: {signature.id}"
-        patterns = [signature.pattern, *(r.pattern for r in (*signature.requires, *signature.excludes))]
+        patterns = [
+            signature.pattern,
+            *(r.pattern for r in (*signature.requires, *signature.excludes)),
+        ]
         for pattern in patterns:
             for fault in (*faults(pattern), *_compile_faults(pattern)):
                 yield _problem(failure, where, f"signature {signature.id}: {pattern!r} {fault}")
@@ -97,13 +114,15 @@ def _pattern_problems(failure: Failure) -> Iterator[Problem]:
 
 
 def _compile_faults(pattern: str) -> Iterator[str]:
-    from diagnosis.engine.scanner import Scanner
-
     yield from _re2_faults(pattern)
     try:
-        Scanner([pattern.encode()])
+        hits = Scanner([pattern.encode()]).scan(_ORDINARY_LINES)
     except ValueError as error:
         yield str(error)
+        return
+    for _index, end in hits[:1]:
+        line = _ORDINARY_LINES[:end].rpartition(b"\n")[2].decode()
+        yield f"finds what healthy runs print on every line, such as {line!r}"
 
 
 def _re2_faults(pattern: str) -> Iterator[str]:
@@ -185,7 +204,9 @@ def _sentences_twice(catalogue: Catalogue) -> Iterator[Problem]:
             other = seen.setdefault(sentence, failure)
             if other is not failure:
                 yield _problem(
-                    failure, sentence[:40], f"this sentence stands in {other.slug} too: {sentence!r}"
+                    failure,
+                    sentence[:40],
+                    f"this sentence stands in {other.slug} too: {sentence!r}",
                 )
 
 
@@ -201,10 +222,11 @@ def _sentences(failure: Failure) -> Iterator[str]:
     ]
     for text in prose:
         for paragraph in re.split(r"\n\s*\n|\n(?=[-*|\d#])", text):
-            for sentence in _SENTENCE_END.split(" ".join(paragraph.split())):
-                plain = sentence.strip(" -*|#")
-                if len(plain) >= _SHORTEST_SENTENCE and " " in plain:
-                    yield plain
+            for cell in paragraph.split("|"):
+                for sentence in _SENTENCE_END.split(" ".join(cell.split())):
+                    plain = sentence.strip(" -*#")
+                    if len(plain) >= _SHORTEST_SENTENCE and " " in plain:
+                        yield plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,9 +280,7 @@ def _readings(text: str, compiled: Compiled) -> Iterator[tuple[str, _Told]]:
     yield "masked", _told(diagnose(mask([raw]).logs, compiled))
 
 
-def _match_faults(
-    failure: Failure, role: str, told: _Told, catalogue: Catalogue
-) -> Iterator[str]:
+def _match_faults(failure: Failure, role: str, told: _Told, catalogue: Catalogue) -> Iterator[str]:
     if role == "advice":
         if told.primary == failure.slug or failure.slug in set(_stated(told)):
             yield "is advice, and yields the failure all the same"
@@ -285,4 +305,3 @@ def _may_stand_beside(failure: Failure, other: str, catalogue: Catalogue) -> boo
     if ROLES.index(catalogue.failures[other].role) > ROLES.index(failure.role):
         return True
     return other in {each.slug for each in failure.looks_like}
-

@@ -33,6 +33,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote, urlsplit
 
 import django
+import hypothesis
 import pytest
 
 from denpex import embedded, processes
@@ -41,6 +42,12 @@ from tests import chromium
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
     from redis import Redis
+
+# No test is timed, and a run that failed can be repeated.
+hypothesis.settings.register_profile(
+    "denpex", deadline=None, derandomize="CI" in os.environ, print_blob=True
+)
+hypothesis.settings.load_profile("denpex")
 
 StartProcess = Callable[..., processes.Child]
 

@@ -33,7 +33,7 @@ __all__ = ["Compiled", "cache_folder", "compile_catalogue", "load_compiled"]
 _ENGINE = Path(__file__).parent
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compiled:
     """A catalogue with everything that matching needs.
 

@@ -50,7 +50,7 @@ def read_roster(log: Log, identities: Identities, events: Sequence[Event]) -> Ro
     if world is not None and world > _MOST_RANKS:
         world = None
     present: dict[int, Presence | None] = {}
-    marks = [mark for mark in _MARKS if _occurs(log, mark.partition(b"%d")[0])]
+    marks = [mark for mark in _MARKS if _occurs(log, mark)]
     for rank in _ranks_to_look_for(world):
         presence = _presence(log, rank, marks)
         if presence is not None:
@@ -70,8 +70,9 @@ def _ranks_to_look_for(world: int | None) -> range:
     return range(world if world is not None else _MOST_RANKS)
 
 
-def _occurs(log: Log, stem: bytes) -> bool:
-    return any(text.data.find(stem) >= 0 for text in log.texts)
+def _occurs(log: Log, mark: bytes) -> bool:
+    """Say whether one of the first ranks bears the mark; searching all of them in vain is dear."""
+    return any(text.data.find(mark % rank) >= 0 for text in log.texts for rank in (0, 1, 2))
 
 
 def _presence(log: Log, rank: int, marks: Iterable[bytes]) -> Presence | None:

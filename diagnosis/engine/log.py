@@ -5,6 +5,7 @@ Only matched lines are parsed, and each of them once.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -12,7 +13,14 @@ from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.sources import LineFacts, Source, source_of_path
 from diagnosis.engine.text import LogFile, Text, prepare
 
-__all__ = ["Line", "Log", "read"]
+__all__ = ["Line", "Log", "Speaker", "read"]
+
+# What tells one printing process from another.
+Speaker = tuple[object, ...]
+_SPEAKER_FIELDS = operator.attrgetter(
+    "rank", "local_rank", "host", "pod", "container", "pid", "label"
+)
+_NOBODY: Speaker = _SPEAKER_FIELDS(Source())
 
 # What is read of a line: the message of a failure stands in its first kilobytes.
 LINE_BYTES = 4096
@@ -23,6 +31,7 @@ class Line:
     """A line that matters: where it stands, and what its envelopes say.
 
     `start` and `end` are byte offsets in its text; `hit` is where the pattern ended that led here.
+    `speaker` is what its envelopes tell of the process that printed it, None where they tell nothing.
     """
 
     file: int
@@ -30,6 +39,7 @@ class Line:
     end: int
     hit: int
     facts: LineFacts
+    speaker: Speaker | None
 
     @property
     def key(self) -> tuple[int, int]:
@@ -75,7 +85,15 @@ class Log:
         if line is None:
             head = self.texts[file].data[start : min(end, start + LINE_BYTES)]
             facts = self.compiled.envelopes.parse(head, self._inherited[file])
-            line = Line(file, start, end, hit if hit is not None else start, facts)
+            speaker = _SPEAKER_FIELDS(facts.source)
+            line = Line(
+                file,
+                start,
+                end,
+                start if hit is None else hit,
+                facts,
+                None if speaker == _NOBODY else speaker,
+            )
             self._lines[file, start] = line
         return line
 
@@ -117,4 +135,3 @@ def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
         for index, end in compiled.scanner.scan(text.data):
             hits.setdefault(index, []).append((number, end))
     return Log(texts, compiled, hits, _inherited=tuple(source_of_path(text.name) for text in texts))
-

@@ -15,6 +15,7 @@ __all__ = ["Observation", "capture", "observe"]
 
 # Outside a traceback, an event reaches this far from the line of the hit, in lines of its source.
 EVENT_REACH = 20
+EVENT_BYTES = 1 << 15
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +104,8 @@ class _Place:
 
     def _near(self, line: Line) -> bool:
         first, last = sorted((line, self.line), key=lambda each: each.start)
+        if last.start - first.start > EVENT_BYTES:
+            return False
         between = self.log.texts[line.file].data.count(b"\n", first.start, last.start)
         return between <= EVENT_REACH
 

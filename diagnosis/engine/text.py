@@ -18,7 +18,9 @@ __all__ = ["LogFile", "Text", "prepare"]
 
 _ESCAPE = b"\x1b"
 # ECMA-48 control sequences, and operating-system commands as terminals write them (xterm's ctlseqs).
-_ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_=>])")
+_ANSI = re.compile(
+    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_=>])"
+)
 # A lone carriage return ends what is shown (a progress bar redraws); a NUL is a blank.
 _EVEN = bytes.maketrans(b"\r\x00\x0b\x0c", b"\n   ")
 _UNEVEN = (b"\r", b"\x00", b"\x0b", b"\x0c")

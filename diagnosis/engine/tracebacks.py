@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.probes import probe_pattern
@@ -22,7 +22,9 @@ _CHAINED = (
     b"During handling of the above exception, another exception occurred",
     b"The above exception was the direct cause of the following exception",
 )
-_FRAME = re.compile(rb'File "(?P<file>[^"\n]{1,512})", line (?P<line>\d{1,9})(?:, in (?P<function>\S+))?')
+_FRAME = re.compile(
+    rb'File "(?P<file>[^"\n]{1,512})", line (?P<line>\d{1,9})(?:, in (?P<function>\S+))?'
+)
 _EXCEPTION = re.compile(rb"(?P<type>[A-Za-z_][\w.]{0,200})(?:: ?(?P<message>.*))?$")
 # Text under an exception type that is no exception: a logger's level, a field of a report.
 _NO_EXCEPTION = re.compile(rb"^(?:INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|NOTE|note|File)\b")
@@ -31,7 +33,10 @@ _LIBRARY = re.compile(
 )
 # Bounds on how far one traceback is followed: its own lines, and other sources' lines in between.
 _OWN_LINES = 600
-_FOREIGN_LINES = 2000
+_FOREIGN_LINES = 400
+_FOREIGN_BYTES = 1 << 20
+# `[rank3]: `, `[default1]:[rank5]: `, `10: [rank2]: `: labels with numbers, and nothing else.
+_FIXED_PREFIX = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)+")
 _CHAIN_GAP = 4
 
 
@@ -138,10 +143,9 @@ def _read_joined(log: Log, header: Line) -> Iterator[tuple[Traceback, bool]]:
 
 def _next_in_chain(log: Log, traceback: Traceback) -> Line | None:
     """Return the header of the next traceback of the chain, or None where the chain ends."""
-    source = traceback.lines[0].facts.source
     announced = False
     gap = 0
-    for line in _own_lines(log, traceback.last, source):
+    for line in _own_lines(log, traceback.last):
         text = line.facts.message.strip()
         if not text:
             continue
@@ -158,7 +162,7 @@ def _read_one(log: Log, header: Line) -> Traceback:
     lines = [header]
     frames: list[Frame] = []
     margin = _margin(header.facts.message)
-    for line in _own_lines(log, header, header.facts.source):
+    for line in _own_lines(log, header):
         message = line.facts.message
         body = message[margin:] if not message[:margin].strip() else message.lstrip()
         if frame := _frame(body):
@@ -174,9 +178,7 @@ def _read_one(log: Log, header: Line) -> Traceback:
     return Traceback(tuple(lines), tuple(frames), None, None, lines[-1])
 
 
-def _ended(
-    log: Log, lines: list[Line], frames: list[Frame], line: Line, body: bytes
-) -> Traceback:
+def _ended(log: Log, lines: list[Line], frames: list[Frame], line: Line, body: bytes) -> Traceback:
     """Close a traceback at the line that names its exception."""
     match = None if _NO_EXCEPTION.match(body) else _EXCEPTION.match(body.rstrip())
     if match is None:
@@ -196,7 +198,7 @@ def _message_lines(log: Log, line: Line) -> Iterator[Line]:
 
     They are told from other output only by an indent, or by standing directly below.
     """
-    for count, following in enumerate(_own_lines(log, line, line.facts.source)):
+    for count, following in enumerate(_own_lines(log, line)):
         body = following.facts.message
         indented = body.startswith((b" ", b"\t")) and not _FRAME.search(body)
         if count >= _CHAIN_GAP * 2 or not indented or not body.strip():
@@ -204,33 +206,47 @@ def _message_lines(log: Log, line: Line) -> Iterator[Line]:
         yield following
 
 
-def _own_lines(log: Log, line: Line, source: Source) -> Iterator[Line]:
-    """Yield the lines after `line` that its source printed, with a bound on others in between."""
-    anonymous = _is_anonymous(source)
+def _own_lines(log: Log, line: Line) -> Iterator[Line]:
+    """Yield the lines after `line` that its speaker printed, with a bound on others in between."""
+    literal = _literal_prefix(log, line)
+    if literal is None:
+        yield from _own_lines_by_visiting(log, line)
+        return
+    data = log.texts[line.file].data
+    start = line.end
+    while True:
+        start = data.find(literal, start, start + _FOREIGN_BYTES)
+        if start < 0:
+            return
+        own = log.line_at(line.file, start + 1)
+        yield own
+        start = own.end
+
+
+def _literal_prefix(log: Log, line: Line) -> bytes | None:
+    """Return a line feed and what all lines of this speaker begin with, if it is one fixed text."""
+    if line.speaker is None:
+        return None
+    length = line.facts.message_offset
+    prefix = log.texts[line.file].data[line.start : line.start + length]
+    return b"\n" + prefix if _fixed(prefix) else None
+
+
+def _fixed(prefix: bytes) -> bool:
+    """Say whether a prefix is made of a rank or a label alone: no stamp, nothing that changes."""
+    return len(prefix) > 2 and _FIXED_PREFIX.fullmatch(prefix) is not None
+
+
+def _own_lines_by_visiting(log: Log, line: Line) -> Iterator[Line]:
     foreign = 0
     following = log.line_after(line)
-    while following is not None:
-        if _same_source(following.facts.source, source, anonymous=anonymous):
+    while following is not None and foreign < _FOREIGN_LINES:
+        if following.speaker == line.speaker:
             foreign = 0
             yield following
         else:
             foreign += 1
-            if foreign > _FOREIGN_LINES:
-                return
         following = log.line_after(following)
-
-
-def _is_anonymous(source: Source) -> bool:
-    return all(
-        getattr(source, name) is None
-        for name in ("rank", "local_rank", "pid", "pod", "label", "host")
-    )
-
-
-def _same_source(one: Source, other: Source, *, anonymous: bool) -> bool:
-    if anonymous:
-        return _is_anonymous(one)
-    return replace(one, role=None) == replace(other, role=None)
 
 
 def _margin(message: bytes) -> int:

@@ -1,0 +1,254 @@
+import json
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from diagnosis.engine import Compiled, LogFile, diagnose
+from diagnosis.engine.verdict import SCHEMA_FILE
+from tests.diagnosis.engine.logs import (
+    PEER_CLOSED,
+    announced,
+    elastic_failed,
+    elastic_summary,
+    engine,
+    of_rank,
+    steps,
+    traceback,
+    verdict_on,
+)
+
+SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+
+
+def slug(verdict) -> str | None:
+    failure = verdict.primary and verdict.primary.failure
+    return failure and failure.slug
+
+
+def test_it_works(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, announced(2), of_rank(1, "KeyError: 'mask'"))
+    assert (verdict.outcome, verdict.primary.rank) == ("established", 1)
+    assert slug(verdict) == "python-key-error"
+    assert verdict.primary.evidence[0].text == "[rank1]: KeyError: 'mask'"
+
+
+def test_loudest_rank_is_not_blamed(compiled: Compiled) -> None:
+    loud = [of_rank(rank, PEER_CLOSED) for rank in (0, 1, 2, 4, 5, 6, 7)]
+    verdict = verdict_on(
+        compiled, announced(8), *loud[:3], of_rank(3, "KeyError: 'mask'"), *loud[3:]
+    )
+    assert (slug(verdict), verdict.primary.rank) == ("python-key-error", 3)
+    (consequence,) = (c for c in verdict.consequences if c.failure == "gloo-peer-closed")
+    assert consequence.ranks == (0, 1, 2, 4, 5, 6, 7)
+    assert consequence.explained_by == "python-key-error"
+
+
+def test_the_first_observed_failure_of_a_launcher_does_not_outrank_the_cause(
+    compiled: Compiled,
+) -> None:
+    verdict = verdict_on(
+        compiled,
+        announced(2),
+        of_rank(0, PEER_CLOSED),
+        of_rank(1, "KeyError: 'mask'"),
+        elastic_failed(0, 9000),
+        elastic_summary((1, 9001, 1), (0, 9000, 1)),
+    )
+    assert (slug(verdict), verdict.primary.rank) == ("python-key-error", 1)
+
+
+def test_a_killed_rank_prints_nothing_and_is_named_by_its_launcher(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        announced(3),
+        of_rank(0, PEER_CLOSED),
+        of_rank(2, PEER_CLOSED),
+        elastic_failed(1, 9001, -9),
+        elastic_summary((0, 9000, -15), (2, 9002, -15), (1, 9001, -9)),
+    )
+    assert (slug(verdict), verdict.primary.rank) == ("process-killed-by-sigkill", 1)
+    assert {each.rank: each.fate for each in verdict.ranks} == {
+        0: "aborted_by_peer",
+        1: "initiated",
+        2: "aborted_by_peer",
+    }
+
+
+def test_a_process_killed_by_its_own_launcher_did_not_start_it(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        announced(2),
+        of_rank(0, "ValueError: batch 7 is empty"),
+        "W1130 06:01:14.718000 23823 torch/distributed/elastic/multiprocessing/api.py:1047] Unable"
+        " to shutdown process 9001 via 15, forcefully exiting via 9",
+        elastic_summary((1, 9001, -9), (0, 9000, 1)),
+    )
+    assert (verdict.outcome, verdict.primary.rank) == ("unrecognised", 0)
+
+
+def test_a_rank_that_says_nothing_is_found_by_elimination(compiled: Compiled) -> None:
+    complaints = [of_rank(rank, PEER_CLOSED) for rank in (0, 1, 3)]
+    verdict = verdict_on(compiled, announced(4), *complaints)
+    assert verdict.outcome == "symptom_only"
+    assert (verdict.primary.rank, verdict.primary.rank_basis) == (2, "eliminated")
+
+
+def test_a_failure_of_all_ranks_has_no_initiator(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled, announced(3), *(of_rank(rank, "KeyError: 'mask'") for rank in range(3))
+    )
+    assert (slug(verdict), verdict.primary.rank) == ("python-key-error", None)
+
+
+def test_an_unknown_exception_is_answered_with_rank_type_message_and_frame(
+    compiled: Compiled,
+) -> None:
+    verdict = verdict_on(
+        compiled, announced(2), of_rank(1, "ZarrBoomError: chunk 12 is odd"), of_rank(0, PEER_CLOSED)
+    )
+    assert (verdict.outcome, verdict.primary.failure, verdict.primary.rank) == (
+        "unrecognised",
+        None,
+        1,
+    )
+    for told in ("ZarrBoomError", "chunk 12 is odd", "/app/train.py:42"):
+        assert told in verdict.primary.summary
+
+
+def test_a_crash_without_a_word_is_told_with_its_signal(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        announced(2),
+        of_rank(0, PEER_CLOSED),
+        elastic_summary((0, 9000, -15), (1, 9001, -11)),
+    )
+    assert (verdict.outcome, verdict.primary.rank) == ("unrecognised", 1)
+    assert "SIGSEGV" in verdict.primary.summary
+
+
+def test_interleaved_tracebacks_are_told_apart(compiled: Compiled) -> None:
+    one = of_rank(0, PEER_CLOSED).splitlines()
+    other = of_rank(1, "KeyError: 'mask'").splitlines()
+    woven = [line for pair in zip(one, other, strict=True) for line in pair]
+    verdict = verdict_on(compiled, announced(2), *woven)
+    assert (slug(verdict), verdict.primary.rank) == ("python-key-error", 1)
+
+
+def test_ctrl_c_is_no_failure_and_says_so(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, steps(1, 5), traceback("KeyboardInterrupt"))
+    assert verdict.outcome == "no_failure"
+    assert "Ctrl-C" in verdict.primary.summary
+
+
+def test_a_failure_before_ctrl_c_is_still_a_failure(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled, of_rank(1, "KeyError: 'mask'"), traceback("KeyboardInterrupt")
+    )
+    assert slug(verdict) == "python-key-error"
+
+
+def test_a_fault_that_the_run_survived_is_recovered(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled, steps(1, 5), traceback("KeyError: 'optional'"), steps(6, 20), "Training completed"
+    )
+    assert verdict.outcome == "no_failure"
+    assert [each.failure for each in verdict.recovered] == ["python-key-error"]
+
+
+def test_a_restart_that_works_is_no_failure(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        of_rank(0, "KeyError: 'mask'"),
+        elastic_failed(0, 9000),
+        steps(1, 30, rank=0),
+    )
+    assert verdict.outcome == "no_failure"
+
+
+def test_a_restart_that_fails_anew_is_blamed_on_what_failed_first(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        announced(2),
+        of_rank(1, "KeyError: 'mask'"),
+        elastic_failed(1, 9001),
+        of_rank(0, "ValueError: stale rendezvous"),
+        elastic_failed(0, 9100),
+        elastic_summary((0, 9100, 1)),
+    )
+    assert (slug(verdict), verdict.primary.rank) == ("python-key-error", 1)
+
+
+def test_text_that_only_talks_of_errors_is_no_failure(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        "INFO: metrics: error_rate 0.12, oom_retries 0, timeout_s 1800, nan_count 2",
+        "CUDA kernel errors might be asynchronously reported at some other API call",
+        "This might be caused by insufficient shared memory (shm).",
+    )
+    assert verdict.outcome == "no_failure"
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"  \n \n", b"\x7fELF\x02\x01\x01" + b"\0" * 40, b"\x89PNG\r\n\x1a\n", b"PK\x03\x04data"],
+)
+def test_what_is_no_log_is_unreadable(compiled: Compiled, data: bytes) -> None:
+    assert diagnose([LogFile("x", data)], compiled).outcome == "unreadable"
+
+
+def test_no_file_at_all_is_unreadable(compiled: Compiled) -> None:
+    assert diagnose([], compiled).outcome == "unreadable"
+
+
+def test_a_file_name_tells_the_rank(compiled: Compiled) -> None:
+    files = [
+        LogFile("logs/rank_0.log", traceback(PEER_CLOSED).encode()),
+        LogFile("logs/rank_1.log", traceback("KeyError: 'mask'").encode()),
+    ]
+    verdict = diagnose(files, compiled)
+    assert (slug(verdict), verdict.primary.rank) == ("python-key-error", 1)
+    assert verdict.primary.evidence[0].file == "logs/rank_1.log"
+
+
+def test_line_numbers_are_those_of_the_paste(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, "one\r\ntwo\rstill two\r\n", of_rank(1, "KeyError: 'mask'"))
+    assert verdict.primary.evidence[0].line == 4 + 5
+
+
+def test_equal_input_gives_equal_bytes(compiled: Compiled) -> None:
+    parts = (announced(4), of_rank(2, "KeyError: 'mask'"), of_rank(0, PEER_CLOSED))
+    assert verdict_on(compiled, *parts).as_json() == verdict_on(compiled, *parts).as_json()
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        "Traceback (most recent call last):",
+        '  File "/app/x.py", line 3, in f',
+        "KeyError: 'a'",
+        "[rank1]: ",
+        "\n",
+        "\r",
+        "\0",
+        "E1130 06:20:27.191000 23823 torch/x.py:1002] ",
+        "failed (exitcode: -9) local_rank: 2 (pid: 12)",
+        "rank      : 3 (local_rank: 1)",
+        "  exitcode  : -11 (pid: 12)  (SIGSEGV)",
+        "traceback : Traceback (most recent call last):",
+        "During handling of the above exception, another exception occurred:",
+        "world size 8",
+        "KeyboardInterrupt",
+        "step 3/10",
+        PEER_CLOSED,
+        "{\"log\": \"",
+        "(RayTrainWorker pid=7) ",
+    ]
+)
+
+
+@given(st.one_of(st.binary(max_size=500), st.lists(FRAGMENTS, max_size=40).map("".join)))
+def test_any_input_gives_a_verdict_valid_by_the_schema(data: bytes | str) -> None:
+    raw = data if isinstance(data, bytes) else data.encode()
+    verdict = diagnose([LogFile("log.txt", raw)], engine())
+    SCHEMA.validate(json.loads(verdict.as_json()))

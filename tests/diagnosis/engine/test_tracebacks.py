@@ -1,0 +1,91 @@
+import pytest
+
+from diagnosis.engine import Compiled, LogFile
+from diagnosis.engine import log as logs
+from diagnosis.engine.tracebacks import Chain, read_chains
+from tests.diagnosis.engine.logs import elastic_summary, of_rank, traceback
+
+CAUSED = "\nThe above exception was the direct cause of the following exception:\n"
+WHILE = "\nDuring handling of the above exception, another exception occurred:\n"
+
+
+def chains_of(compiled: Compiled, *parts: str) -> list[Chain]:
+    log = logs.read([LogFile("log.txt", "\n".join((*parts, "")).encode())], compiled)
+    return read_chains(log)
+
+
+def told(chains: list[Chain]) -> list[list[tuple[str | None, str | None]]]:
+    return [[(part.type, part.message) for part in chain.tracebacks] for chain in chains]
+
+
+def test_it_works(compiled: Compiled) -> None:
+    (chain,) = chains_of(compiled, "before", traceback("ValueError: no rows"), "after")
+    assert told([chain]) == [[("ValueError", "no rows")]]
+    assert [frame.function for frame in chain.root.frames] == ["train", "backward"]
+
+
+def test_the_innermost_frame_of_the_user_is_named(compiled: Compiled) -> None:
+    (chain,) = chains_of(compiled, traceback("ValueError: no rows", file="/home/me/run.py", line=7))
+    assert str(chain.innermost_user_frame) == "/home/me/run.py:7 in train"
+
+
+@pytest.mark.parametrize("joint", [CAUSED, WHILE])
+def test_exceptions_that_python_joined_are_one_chain(compiled: Compiled, joint: str) -> None:
+    chains = chains_of(compiled, traceback("KeyError: 'a'"), joint, traceback("OSError: b"))
+    assert told(chains) == [[("KeyError", "'a'"), ("OSError", "b")]]
+
+
+def test_two_tracebacks_without_a_joint_are_two_chains(compiled: Compiled) -> None:
+    chains = chains_of(compiled, traceback("KeyError: 'a'"), "retrying", traceback("OSError: b"))
+    assert told(chains) == [[("KeyError", "'a'")], [("OSError", "b")]]
+
+
+def test_ranks_that_interleave_are_told_apart(compiled: Compiled) -> None:
+    ranks = [of_rank(rank, f"ValueError: of {rank}").splitlines() for rank in range(3)]
+    chains = chains_of(compiled, *(line for lines in zip(*ranks, strict=True) for line in lines))
+    assert told(chains) == [[("ValueError", f"of {rank}")] for rank in range(3)]
+    assert [chain.source.rank for chain in chains] == [0, 1, 2]
+
+
+def test_a_chained_traceback_of_a_rank_among_others(compiled: Compiled) -> None:
+    joint = "\n".join(f"[rank0]: {line}" for line in WHILE.split("\n"))
+    own = "\n".join((of_rank(0, "KeyError: 'a'"), joint, of_rank(0, "OSError: b"))).splitlines()
+    other = [f"[rank1]: step {number}" for number in range(len(own))]
+    chains = chains_of(compiled, *(line for pair in zip(own, other, strict=True) for line in pair))
+    assert told(chains) == [[("KeyError", "'a'"), ("OSError", "b")]]
+
+
+def test_a_logger_stamps_only_the_first_line(compiled: Compiled) -> None:
+    first, _, rest = traceback("ValueError: no rows").partition("\n")
+    chains = chains_of(compiled, f"2026-11-30 05:53:43,123 ERROR train: {first}\n{rest}")
+    assert told(chains) == [[("ValueError", "no rows")]]
+
+
+def test_a_traceback_in_a_launchers_report_is_read_at_its_indent(compiled: Compiled) -> None:
+    quoted = "\n".join(f"  {line}" for line in traceback("ValueError: no rows").splitlines())
+    report = f"  rank      : 3 (local_rank: 3)\n  traceback : {quoted.lstrip()}"
+    assert told(chains_of(compiled, report)) == [[("ValueError", "no rows")]]
+
+
+def test_a_launchers_own_traceback_has_its_type(compiled: Compiled) -> None:
+    ((end,),) = told(chains_of(compiled, elastic_summary((0, 9, 1))))
+    assert end[0] == "torch.distributed.elastic.multiprocessing.errors.ChildFailedError"
+
+
+def test_a_traceback_cut_by_the_end_of_the_log_has_no_exception(compiled: Compiled) -> None:
+    cut = traceback("ValueError: no rows").rpartition("\n")[0]
+    assert told(chains_of(compiled, cut)) == [[(None, None)]]
+
+
+def test_a_traceback_cut_by_the_next_has_no_exception(compiled: Compiled) -> None:
+    cut = traceback("ValueError: no rows").rpartition("\n")[0]
+    assert told(chains_of(compiled, cut, traceback("OSError: b"))) == [
+        [(None, None)],
+        [("OSError", "b")],
+    ]
+
+
+def test_the_further_lines_of_a_message_belong_to_it(compiled: Compiled) -> None:
+    error = "RuntimeError: Error(s) in loading state_dict for Net:\n\tsize mismatch for a.weight"
+    (chain,) = chains_of(compiled, traceback(error), "next")
+    assert chain.last.facts.message == b"\tsize mismatch for a.weight"
