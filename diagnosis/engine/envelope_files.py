@@ -16,25 +16,20 @@ from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Any
 
-import re2
 import yaml
 
+from diagnosis.engine.patterns import BytePattern, PatternError
+from diagnosis.engine.records import RecordKeys
 from diagnosis.engine.sources import (
+    PLACES,
     PATTERN_GROUPS,
     SOURCE_FIELDS,
     Envelope,
     Envelopes,
-    JsonKeys,
     PathPattern,
     without_escapes,
 )
-from diagnosis.engine.stamps import (
-    TIME_GROUPS,
-    StampReader,
-    TimeFormat,
-    compile_bytes,
-    group_numbers,
-)
+from diagnosis.engine.stamps import TIME_GROUPS, StampReader, TimeFormat
 
 __all__ = ["FOLDER", "EnvelopeError", "Entry", "Sample", "load_envelopes", "read_entries"]
 
@@ -186,8 +181,8 @@ def _entry(
             raise EnvelopeError(f"{where}: no {needed}")
     pattern = _expanded(body["pattern"], pieces, where)
     try:
-        compile_bytes(pattern)
-    except re2.error as error:
+        BytePattern(pattern)
+    except PatternError as error:
         raise EnvelopeError(f"{where}: the pattern is not RE2: {error}") from error
     return Entry(
         file=path.name,
@@ -218,22 +213,22 @@ def _path_pattern(body: _Body, pattern: str, where: str) -> PathPattern:
 def _envelope(body: _Body, pattern: str, where: str) -> Envelope:
     _check_groups(pattern, PATTERN_GROUPS, where)
     follows = body.get("follows")
-    if follows not in (None, "time"):
-        raise EnvelopeError(f"{where}: follows can only be time")
+    if follows not in PLACES:
+        places = ", ".join(place for place in PLACES if place)
+        raise EnvelopeError(f"{where}: follows can be {places}")
     return Envelope(
         name=body["name"],
         family=where.partition(".")[0],
         pattern=pattern,
         sets=_sets(body, where),
         time_format=_time_name(body, where),
-        follows_time=follows == "time",
+        follows=follows,
         json=_json_keys(body, where),
     )
 
 
 def _check_groups(pattern: str, allowed: frozenset[str], where: str) -> None:
-    groups = {name for name, _ in group_numbers(compile_bytes(pattern))}
-    if unknown := sorted(groups - allowed):
+    if unknown := sorted(BytePattern(pattern).names - allowed):
         raise EnvelopeError(f"{where}: no field is called {', '.join(unknown)}")
 
 
@@ -251,7 +246,7 @@ def _time_name(body: _Body, where: str) -> str | None:
     return names.pop() if names else None
 
 
-def _json_keys(body: _Body, where: str) -> JsonKeys | None:
+def _json_keys(body: _Body, where: str) -> RecordKeys | None:
     if "json" not in body:
         return None
     keys = {
@@ -260,7 +255,7 @@ def _json_keys(body: _Body, where: str) -> JsonKeys | None:
     }
     if unknown := sorted(set(keys) - SOURCE_FIELDS - {"message", "time", "severity"}):
         raise EnvelopeError(f"{where}: no field is called {', '.join(unknown)}")
-    return JsonKeys(tuple(keys.items()))
+    return RecordKeys(tuple(keys.items()))
 
 
 def _prove(entry: Entry) -> None:
@@ -277,7 +272,7 @@ def _prove(entry: Entry) -> None:
 def _reader(meaning: _Meaning) -> Callable[[bytes], object]:
     if isinstance(meaning, TimeFormat):
         return StampReader(meaning).read
-    pattern = compile_bytes(meaning.pattern)
+    pattern = BytePattern(meaning.pattern)
     if isinstance(meaning, PathPattern):
         return pattern.search
     return lambda line: pattern.match(without_escapes(line)[0])
@@ -290,20 +285,28 @@ def _ordered(entries: Sequence[Entry]) -> Iterator[Entry]:
     the more general, so one of them must be drawn more sharply.
     """
     by_name = {entry.name: entry for entry in entries}
-    matchers = {name: _reader(entry.meaning) for name, entry in by_name.items()}
     before: dict[str, list[str]] = {name: [] for name in by_name}
-    for entry in entries:
-        lines = [sample.line.encode() for sample in entry.samples]
-        for name, matches in matchers.items():
-            if name != entry.name and any(matches(line) for line in lines):
-                before[name].append(entry.name)
+    for general in entries:
+        matches = _reader(general.meaning)
+        for specific in entries:
+            if specific is not general and _compete(general, specific):
+                lines = (sample.line.encode() for sample in specific.samples)
+                if any(matches(line) for line in lines):
+                    before[general.name].append(specific.name)
     try:
         yield from (by_name[name] for name in TopologicalSorter(before).static_order())
     except CycleError as error:
         circle = error.args[1]
         raise by_name[circle[0]].fault(
-            f"matches a sample of {circle[1]}, which leads back to it: {' -> '.join(circle)}"
+            f"neither is the more general of those that match each other's samples: "
+            f"{', '.join(sorted(set(circle)))}"
         ) from error
+
+
+def _compete(first: Entry, second: Entry) -> bool:
+    """Say whether two envelopes can ever be tried at the same place."""
+    places = {entry.meaning.follows for entry in (first, second)} - {None}
+    return len(places) < 2
 
 
 # The parser in C reads the files ten times as fast; it is there wherever PyYAML came as a wheel.

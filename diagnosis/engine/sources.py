@@ -10,27 +10,18 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-import re2
-
-from diagnosis.engine.stamps import (
-    Stamp,
-    StampReader,
-    TimeFormat,
-    bytes_options,
-    compile_bytes,
-    group_numbers,
-)
+from diagnosis.engine.patterns import BytePattern, BytePatternSet
+from diagnosis.engine.records import RecordKeys, open_record
+from diagnosis.engine.stamps import Stamp, StampReader, TimeFormat
 
 __all__ = [
     "SEVERITIES",
     "Envelope",
     "Envelopes",
-    "JsonKeys",
     "LineFacts",
     "PathPattern",
     "Source",
@@ -47,9 +38,11 @@ SEVERITIES = ("debug", "info", "warning", "error", "fatal")
 # A taller stack of prefixes has not been seen; a line that looks like one is hostile.
 _TALLEST_STACK = 12
 # Prefixes are short; what goes on for longer is text.
-_LONGEST_PREFIX = 512
-# A JSON object on one line may be as long as the message in it.
-_LONGEST_JSON = 1 << 20
+_LONGEST_PREFIX = 1024
+# An envelope that ends in a blank has brought its own separator.
+_BLANKS = b" \t"
+# No rank and no pid has more digits.
+_LONGEST_NUMBER = 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +95,6 @@ class LineFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class JsonKeys:
-    """Where a line that is one JSON object keeps its facts: pairs of a field and its keys.
-
-    The first key present counts; a dot leads into a nested object. Fields are those of `Source`,
-    and message, time and severity.
-    """
-
-    keys: tuple[tuple[str, tuple[str, ...]], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Envelope:
     """One kind of prefix.
 
@@ -120,8 +102,9 @@ class Envelope:
     of `Source`, or `time` (read by the format named `time_format`), `severity`, `prefix` (the
     literal by which all lines of this source can be found) and `rest` (the end of the match that is
     looked at only and stays in the line). `sets` are fields told by its mere presence. One
-    that `follows_time` is tried only directly after an envelope that told a time. `json` says that
-    the line is a JSON object, to be read by these keys.
+    with `follows` is tried only in that place: at the start of the line or with nothing but a stamp
+    before it ("start"), directly behind a stamp ("time"), or behind a level that stands behind a
+    stamp ("level"). `json` says that the line is a JSON object, to be read by these keys.
     """
 
     name: str
@@ -129,8 +112,8 @@ class Envelope:
     pattern: str
     sets: tuple[tuple[str, str], ...] = ()
     time_format: str | None = None
-    follows_time: bool = False
-    json: JsonKeys | None = None
+    follows: str | None = None
+    json: RecordKeys | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +127,8 @@ class PathPattern:
 
 NOBODY = Source()
 SOURCE_FIELDS = frozenset(entry.name for entry in dataclasses.fields(Source))
+# The places that an envelope may be bound to; None is anywhere.
+PLACES = (None, "start", "time", "level")
 # The groups a pattern may name.
 PATTERN_GROUPS = SOURCE_FIELDS | {"time", "severity", "prefix", "rest"}
 _INTEGER_FIELDS = frozenset(
@@ -162,12 +147,8 @@ _SEVERITY_WORDS: Mapping[str, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Layer:
-    """One envelope as found; `start` and `end` are offsets in the line, `end` is its own.
-
-    `prefix` is the stable literal in it, if any, and whether it begins the envelope.
-    """
+class _Layer(NamedTuple):
+    """One envelope as found at `start`; its rest begins at `end`."""
 
     envelope: Envelope
     start: int
@@ -175,14 +156,13 @@ class _Layer:
     groups: Mapping[str, bytes]
 
 
-@dataclass(frozen=True, slots=True)
-class _Peeled:
+class _Peeled(NamedTuple):
     """A line without its envelopes: the rest of `text` from `offset` on is the message.
 
     `origin` is where `text` begins in the line: 0, or within a JSON object.
     """
 
-    layers: tuple[_Layer, ...]
+    layers: Sequence[_Layer]
     text: bytes
     offset: int
     origin: int
@@ -191,54 +171,35 @@ class _Peeled:
 class _Finder:
     """The compiled form of envelopes: which of them stands at the front of a text."""
 
-    __slots__ = ("_compiled", "_envelopes", "_sets")
+    __slots__ = ("_envelopes", "_patterns", "_sets")
 
     def __init__(self, envelopes: Sequence[Envelope]) -> None:
         self._envelopes = envelopes
-        self._compiled: dict[int, tuple[Any, tuple[tuple[str, int], ...]]] = {}
-        anywhere = [(index, entry.pattern) for index, entry in enumerate(envelopes)]
-        front = [pair for pair in anywhere if not envelopes[pair[0]].follows_time]
-        self._sets = {False: _PatternSet(front), True: _PatternSet(anywhere)}
+        self._patterns: dict[int, BytePattern] = {}
+        self._sets: dict[str | None, tuple[BytePatternSet, Sequence[int]]] = {}
+        for place in PLACES:
+            indexes = [
+                index for index, entry in enumerate(envelopes) if entry.follows in (None, place)
+            ]
+            patterns = BytePatternSet([envelopes[index].pattern for index in indexes])
+            self._sets[place] = (patterns, indexes)
 
-    def find(self, text: bytes, offset: int, *, after_time: bool) -> _Layer | None:
+    def find(self, text: bytes, offset: int, place: str | None) -> _Layer | None:
         """Return the most specific envelope at `offset`, or None."""
         head = text[offset : offset + _LONGEST_PREFIX]
-        for index in self._sets[after_time].matches(head):
-            layer = self._layer(index, head, offset)
-            if layer is not None:
-                return layer
-        return None
+        patterns, indexes = self._sets[place]
+        hits = patterns.matches(head)
+        return self._layer(indexes[hits[0]], head, offset) if hits else None
 
     def _layer(self, index: int, head: bytes, offset: int) -> _Layer | None:
-        compiled = self._compiled.get(index)
-        if compiled is None:
-            pattern = compile_bytes(self._envelopes[index].pattern)
-            compiled = self._compiled[index] = (pattern, group_numbers(pattern))
-        pattern, names = compiled
-        match = pattern.match(head)
-        if match is None:
+        pattern = self._patterns.get(index)
+        if pattern is None:
+            pattern = self._patterns[index] = BytePattern(self._envelopes[index].pattern)
+        found = pattern.match(head)
+        if found is None:
             return None
-        groups = {
-            name: value for name, number in names if (value := match.group(number)) is not None
-        }
-        end = match.end() - len(groups.get("rest", b""))
-        return _Layer(self._envelopes[index], offset, offset + end, groups)
-
-
-class _PatternSet:
-    """Patterns tried all at once; hits come in the order in which they were given."""
-
-    __slots__ = ("_indexes", "_set")
-
-    def __init__(self, patterns: Sequence[tuple[int, str]]) -> None:
-        self._indexes = [index for index, _ in patterns]
-        self._set = re2.Set.MatchSet(bytes_options())
-        for _, pattern in patterns:
-            self._set.Add(pattern.encode())
-        self._set.Compile()
-
-    def matches(self, head: bytes) -> list[int]:
-        return [self._indexes[found] for found in sorted(self._set.Match(head) or ())]
+        end = offset + found.end - len(found.groups.pop("rest", b""))
+        return _Layer(self._envelopes[index], offset, end, found.groups)
 
 
 @dataclass(frozen=True)
@@ -265,8 +226,8 @@ class Envelopes:
         return {entry.name: StampReader(entry) for entry in self.times}
 
     @functools.cached_property
-    def _path_patterns(self) -> Sequence[tuple[PathPattern, Any]]:
-        return [(entry, compile_bytes(entry.pattern)) for entry in self.paths]
+    def _path_patterns(self) -> Sequence[tuple[PathPattern, BytePattern]]:
+        return [(entry, BytePattern(entry.pattern)) for entry in self.paths]
 
     def parse(self, line: bytes, inherited: Source = NOBODY, year: int | None = None) -> LineFacts:
         """Return who printed `line`, when, how badly, and the bare message.
@@ -301,59 +262,64 @@ class Envelopes:
     def prefix_of(self, line: bytes) -> bytes | None:
         """Return the literal by which `bytes.find` finds other lines of the same source, or None.
 
-        That is the whole front of the line where it is stable (`[default5]:[rank5]:`); behind a
-        stamp, which is not, the literal that names the global rank (`[rank2]:`).
+        That is the front of the line as far as it is stable (`[default5]:[rank5]:`). Behind a
+        stamp, which changes from line to line, it is the literal that names the global rank
+        (`[rank2]:`), which goes before a front that does not; and where there is neither, the first
+        that names anything (`gpu-a-017 kernel:`).
         """
         text, _ = without_escapes(line)
-        front_end = 0
+        front_end = next_start = 0
         ranked: bytes | None = None
+        behind: bytes | None = None
         for layer in self._peel(text).layers:
             literal = layer.groups.get("prefix")
             if literal is None:
                 continue
-            if layer.start == front_end and text.startswith(literal, layer.start):
+            if layer.start == next_start and text.startswith(literal, layer.start):
                 front_end = layer.start + len(literal)
+                next_start = layer.end if not text[front_end : layer.end].strip() else -1
             elif "rank" in layer.groups:
                 ranked = literal
-        return ranked or text[:front_end] or None
+            behind = behind or literal
+        return ranked or text[:front_end] or behind
 
-    def source_of_path(self, name: str) -> Source:
+    def source_of_path(self, path: str) -> Source:
         """Return what a file's name or path tells of who wrote it."""
         told: dict[str, Any] = {}
-        path = name.encode("utf-8", "surrogateescape")
+        text = path.encode("utf-8", "surrogateescape")
         for entry, pattern in self._path_patterns:
-            match = pattern.search(path)
-            if match is None:
+            found = pattern.search(text)
+            if found is None:
                 continue
-            told |= dict(entry.sets)
-            for group, number in group_numbers(pattern):
-                if (value := match.group(number)) is not None:
-                    told.setdefault(group, _field_value(group, value))
+            told = dict(entry.sets) | told
+            for name, value in found.groups.items():
+                told.setdefault(name, _field_value(name, value))
         return _with(NOBODY, told)
 
     def _peel(self, text: bytes) -> _Peeled:
         layers: list[_Layer] = []
         offset = origin = 0
-        after_time = False
+        place: str | None = "start"
+        only_stamps = True
         while len(layers) < _TALLEST_STACK:
-            layer = self._finder.find(text, offset, after_time=after_time)
+            layer = self._finder.find(text, offset, place)
             if layer is None:
                 break
             if layer.envelope.json is not None:
-                opened = _open_json(layer.envelope.json, text, offset)
+                opened = open_record(layer.envelope.json, text, offset)
                 if opened is None:
                     break
-                groups, message, at = opened
-                layers.append(dataclasses.replace(layer, groups=groups))
-                text, offset, origin = message, 0, origin + at
-                after_time = "time" in groups
+                layers.append(layer._replace(groups=opened.fields))
+                text, offset, origin = opened.message, 0, origin + opened.offset
+                place = None
                 continue
             layers.append(layer)
             if layer.end == offset:
                 break
             offset = layer.end
-            after_time = "time" in layer.groups
-        return _Peeled(tuple(layers), text, offset, origin)
+            only_stamps = only_stamps and _is_stamp(layer)
+            place = _place_behind(layer, text[offset - 1], only_stamps=only_stamps)
+        return _Peeled(layers, text, offset, origin)
 
     def _stamp(self, layer: _Layer, year: int | None) -> Stamp | None:
         text = layer.groups.get("time")
@@ -394,16 +360,33 @@ def source_of_path(name: str) -> Source:
     return default_envelopes().source_of_path(name)
 
 
+def _place_behind(layer: _Layer, last_byte: int, *, only_stamps: bool) -> str | None:
+    """Return the place that the next envelope has."""
+    if last_byte not in _BLANKS:
+        if layer.envelope.follows == "time" and "severity" in layer.groups:
+            return "level"
+        if "time" in layer.groups and "severity" not in layer.groups:
+            return "time"
+    return "start" if only_stamps else None
+
+
+def _is_stamp(layer: _Layer) -> bool:
+    return layer.groups.keys() <= {"time"} and not layer.envelope.sets
+
+
 def _source_fields(layer: _Layer) -> dict[str, Any]:
     told: dict[str, Any] = dict(layer.envelope.sets)
     for name, value in layer.groups.items():
-        if name in SOURCE_FIELDS and value:
-            told[name] = _field_value(name, value)
+        if name in SOURCE_FIELDS and (read := _field_value(name, value)) is not None:
+            told[name] = read
     return told
 
 
-def _field_value(name: str, value: bytes) -> int | str:
-    return int(value) if name in _INTEGER_FIELDS else value.decode("utf-8", "replace")
+def _field_value(name: str, value: bytes) -> int | str | None:
+    """Return a field as it is kept; None where it holds nothing that fits (a rank of "main")."""
+    if name not in _INTEGER_FIELDS:
+        return value.decode("utf-8", "replace") or None
+    return int(value) if value.isdigit() and len(value) <= _LONGEST_NUMBER else None
 
 
 def _severity(layer: _Layer) -> str | None:
@@ -426,63 +409,6 @@ def _with(source: Source, told: Mapping[str, Any]) -> Source:
     return dataclasses.replace(source, **told)
 
 
-def _open_json(
-    keys: JsonKeys, text: bytes, offset: int
-) -> tuple[dict[str, bytes], bytes, int] | None:
-    """Return fields, message and the message's offset of a line that is a JSON object."""
-    try:
-        record = json.loads(text[offset : offset + _LONGEST_JSON])
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict):
-        return None
-    groups: dict[str, bytes] = {}
-    message, at = b"", len(text)
-    for field, names in keys.keys:
-        for name in names:
-            value = _nested(record, name)
-            if value is None:
-                continue
-            plain = _plain(value)
-            if field == "message":
-                message = plain.rstrip(b"\r\n")
-                at = _string_start(text, name, offset)
-            elif field not in _INTEGER_FIELDS or plain.isdigit():
-                groups[field] = plain
-            break
-    if not message and not groups:
-        return None
-    return groups, message, at
-
-
-def _nested(record: Mapping[str, Any], name: str) -> Any:
-    value: Any = record.get(name)
-    if value is not None or "." not in name:
-        return value
-    value = record
-    for step in name.split("."):
-        if not isinstance(value, dict):
-            return None
-        value = value.get(step)
-    return value
-
-
-def _plain(value: object) -> bytes:
-    if isinstance(value, str):
-        return value.encode("utf-8", "surrogatepass")
-    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def _string_start(text: bytes, name: str, offset: int) -> int:
-    """Return where the value of a key begins, inside its quotes; the key is known to be there."""
-    key = b'"' + name.rpartition(".")[2].encode() + b'"'
-    found = text.find(key, offset)
-    if found < 0:
-        return offset
-    quote = text.find(b'"', found + len(key))
-    return quote + 1 if quote >= 0 else offset
-
-
 def without_escapes(line: bytes) -> tuple[bytes, Sequence[tuple[int, int]]]:
     """Return the line without terminal escapes, and (offset, length cut before it) of each cut."""
     line = line.rstrip(b"\r\n")
@@ -491,20 +417,19 @@ def without_escapes(line: bytes) -> tuple[bytes, Sequence[tuple[int, int]]]:
     pieces: list[bytes] = []
     cuts: list[tuple[int, int]] = []
     kept = cut = position = 0
-    for match in _escapes().finditer(line):
-        start, end = match.span()
-        pieces.append(line[position:start])
-        kept += start - position
-        cut += end - start
+    while (found := _escapes().search(line, position)) is not None:
+        pieces.append(line[position : found.start])
+        kept += found.start - position
+        cut += found.end - found.start
         cuts.append((kept, cut))
-        position = end
+        position = found.end
     pieces.append(line[position:])
     return b"".join(pieces), cuts
 
 
 @functools.cache
-def _escapes() -> Any:
-    return compile_bytes(r"\x1b(?:\[[0-9;:?]*[A-Za-z]|\][^\x07\x1b]*\x07?|[()][A-Z0-9])?")
+def _escapes() -> BytePattern:
+    return BytePattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z^_=>])?")
 
 
 def _in_line(offset: int, cuts: Sequence[tuple[int, int]]) -> int:

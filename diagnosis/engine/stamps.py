@@ -10,11 +10,10 @@ import datetime
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-import re2
+from diagnosis.engine.patterns import BytePattern
 
-__all__ = ["ASSUMED_YEAR", "CLOCKS", "Stamp", "StampReader", "TimeFormat", "compile_bytes"]
+__all__ = ["ASSUMED_YEAR", "CLOCKS", "TIME_GROUPS", "Stamp", "StampReader", "TimeFormat"]
 
 # What the seconds of a stamp count from: the epoch; the epoch, in a year that the line does not
 # tell; midnight; the boot of the host. Only stamps of one clock can be compared.
@@ -25,7 +24,7 @@ ASSUMED_YEAR = 2000
 TIME_GROUPS = frozenset(
     (
         *("year", "month", "day", "hour", "half", "minute", "second", "fraction", "zone"),
-        *("epoch", "epoch_ms", "epoch_ns", "uptime", "uptime_us"),
+        *("epoch", "epoch_ms", "epoch_us", "epoch_ns", "uptime", "uptime_us"),
     )
 )
 
@@ -68,47 +67,23 @@ class Stamp:
     zone_known: bool
 
 
-def compile_bytes(pattern: str) -> Any:
-    """Compile an RE2 pattern over bytes; text beyond ASCII stands for its UTF-8 bytes.
-
-    Raises `re2.error` where the pattern is not RE2.
-    """
-    return re2.compile(pattern.encode(), bytes_options())
-
-
-def group_numbers(pattern: Any) -> tuple[tuple[str, int], ...]:
-    """Return the named groups of a pattern of `compile_bytes`, each with its number."""
-    return tuple((name.decode(), number) for name, number in pattern.groupindex.items())
-
-
-def bytes_options() -> re2.Options:
-    """Return the options of all patterns here: every byte is a character, no noise on stderr."""
-    options = re2.Options()
-    options.encoding = re2.Options.Encoding.LATIN1
-    options.log_errors = False
-    return options
-
-
 class StampReader:
     """Reads stamps of one format."""
 
-    __slots__ = ("_groups", "_pattern", "read")
+    __slots__ = ("_pattern", "read")
 
     def __init__(self, time_format: TimeFormat) -> None:
-        self._pattern = compile_bytes(time_format.pattern)
-        self._groups = group_numbers(self._pattern)
+        self._pattern = BytePattern(time_format.pattern)
         # The ranks of a job stamp their lines within the same seconds.
         self.read = functools.lru_cache(maxsize=1024)(self._read)
 
     def _read(self, text: bytes, year: int | None = None) -> Stamp | None:
         """Return the stamp, or None where the text is no time that exists (month 13)."""
-        match = self._pattern.fullmatch(text)
-        if match is None:
+        found = self._pattern.fullmatch(text)
+        if found is None:
             return None
         parts = {
-            name: value.decode("ascii", "replace")
-            for name, index in self._groups
-            if (value := match.group(index))
+            name: value.decode("ascii", "replace") for name, value in found.groups.items() if value
         }
         try:
             seconds, clock = _seconds(parts, year)
@@ -128,6 +103,7 @@ def _seconds(parts: Mapping[str, str], year: int | None) -> tuple[float, str]:
     for unit, scale, clock in (
         ("epoch", 1, "date"),
         ("epoch_ms", 1_000, "date"),
+        ("epoch_us", 1_000_000, "date"),
         ("epoch_ns", 1_000_000_000, "date"),
         ("uptime", 1, "uptime"),
         ("uptime_us", 1_000_000, "uptime"),

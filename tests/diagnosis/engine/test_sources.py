@@ -7,7 +7,7 @@ import datetime
 import pytest
 
 from diagnosis.engine.envelope_files import Entry, Sample, load_envelopes, read_entries
-from diagnosis.engine.sources import SOURCE_FIELDS, Envelope, Envelopes, LineFacts, PathPattern
+from diagnosis.engine.sources import SOURCE_FIELDS, Envelope, Envelopes, PathPattern
 from diagnosis.engine.stamps import StampReader, TimeFormat
 
 ENTRIES = read_entries()
@@ -34,17 +34,22 @@ def expected(name: str, told: object) -> object:
     return seconds(told) if name == "time" else told
 
 
-def read(envelopes: Envelopes, entry: Entry, sample: Sample) -> LineFacts:
-    """Parse a sample; one that only follows a stamp gets a stamp before it."""
-    line = sample.line.encode()
-    if entry.meaning.follows_time:
-        line = b"2026-11-30T00:00:00Z" + line
-    return envelopes.parse(line)
+BEFORE = {
+    None: b"",
+    "start": b"",
+    "time": b"2026-11-30T00:00:00Z",
+    "level": b"2026-11-30T00:00:00Z INFO",
+}
+
+
+def whole_line(entry: Entry, sample: Sample) -> bytes:
+    """Return the sample as a line; what only follows a stamp or a level gets one before it."""
+    return BEFORE[entry.meaning.follows] + sample.line.encode()
 
 
 @pytest.mark.parametrize(("entry", "sample"), samples_of(Envelope))
 def test_sample_tells_what_it_says(entry: Entry, sample: Sample) -> None:
-    facts = read(ENVELOPES, entry, sample)
+    facts = ENVELOPES.parse(whole_line(entry, sample))
     for name, told in sample.tells.items():
         value = getattr(facts.source if name in SOURCE_FIELDS else facts, name)
         assert value == expected(name, told), name

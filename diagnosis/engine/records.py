@@ -1,0 +1,104 @@
+"""Lines that are one JSON object: which of its keys tell what."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+__all__ = ["Opened", "RecordKeys", "open_record"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordKeys:
+    """Where an object keeps its facts: pairs of a field and the keys to look under.
+
+    The first key that holds a string or a number counts; a dot leads into a nested object. Fields
+    are those of `sources.Source`, and message, time and severity.
+    """
+
+    keys: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class Opened(NamedTuple):
+    """What an object tells: fields as bytes, the message, and where that begins in the text."""
+
+    fields: dict[str, bytes]
+    message: bytes
+    offset: int
+
+
+def open_record(keys: RecordKeys, text: bytes, start: int) -> Opened | None:
+    """Read the JSON object that begins at `start`; None where there is none with a message.
+
+    An object that is cut short gives its message alone, as far as it goes.
+    """
+    try:
+        record = json.loads(text[start:])
+    except (ValueError, RecursionError):
+        return _open_torn(keys, text, start)
+    if not isinstance(record, dict):
+        return None
+    found: dict[str, tuple[str, bytes]] = {}
+    for field, names in keys.keys:
+        for name in names:
+            value = _plain(_under(record, name))
+            if value is not None:
+                found[field] = (name, value)
+                break
+    name, message = found.pop("message", ("", b""))
+    if not name:
+        return None
+    fields = {field: value for field, (_, value) in found.items()}
+    return Opened(fields, message.rstrip(b"\r\n"), _value_start(text, name, start))
+
+
+def _open_torn(keys: RecordKeys, text: bytes, start: int) -> Opened | None:
+    names = dict(keys.keys).get("message", ())
+    for name in names:
+        at = _value_start(text, name, start)
+        if at > start:
+            return Opened({}, _unescaped(text[at:]), at)
+    return None
+
+
+def _unescaped(torn: bytes) -> bytes:
+    """Return the text of a JSON string without its end; what cannot be read is kept as it stands."""
+    end = torn.rfind(b"\\", len(torn) - 6)
+    for candidate in (torn, torn[:end] if end >= 0 else torn):
+        try:
+            return _encoded(json.loads(b'"' + candidate + b'"'))
+        except ValueError:
+            continue
+    return torn
+
+
+def _under(record: Mapping[str, Any], name: str) -> Any:
+    value = record.get(name)
+    if value is not None or "." not in name:
+        return value
+    for step in name.split("."):
+        record = value = record.get(step) if isinstance(record, dict) else None
+    return value
+
+
+def _plain(value: object) -> bytes | None:
+    if isinstance(value, str):
+        return _encoded(value)
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return str(value).encode()
+    return None
+
+
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogatepass")
+
+
+def _value_start(text: bytes, name: str, start: int) -> int:
+    """Return where the string under a key begins, inside its quotes; `start` where it has none."""
+    key = b'"' + name.rpartition(".")[2].encode() + b'"'
+    found = text.find(key, start)
+    colon = text.find(b":", found + len(key)) if found >= 0 else -1
+    quote = text.find(b'"', colon) if colon >= 0 else -1
+    return quote + 1 if quote >= 0 and not text[colon + 1 : quote].strip() else start
