@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from pytest_django import Settings
 
 from encyclopedia.catalogue import Catalogue, load
 
@@ -23,3 +24,8 @@ def failures(db: None, small_catalogue: Catalogue) -> Catalogue:
 
     sync.load_failures(small_catalogue)
     return small_catalogue
+
+
+@pytest.fixture(autouse=True)
+def _origin(settings: Settings) -> None:
+    settings.DENPEX_ORIGIN = "https://denpex.example"

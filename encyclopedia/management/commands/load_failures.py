@@ -26,7 +26,9 @@ class Command(BaseCommand):
             catalogue = load(folder)
         except CatalogueError as error:
             raise CommandError(str(error)) from error
-        if found := [str(problem) for problem in problems(catalogue)]:
+        if not catalogue.failures:
+            raise CommandError(f"there is no failure file below {folder}; nothing was loaded")
+        if found := [str(problem) for problem in problems(catalogue, folder)]:
             raise CommandError("\n".join(("nothing was loaded:", *found)))
         report = sync.load_failures(catalogue)
         self.stdout.write(

@@ -1,0 +1,225 @@
+"""The encyclopedia's pages as a visitor reads them."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from django.test import Client
+
+pytestmark = pytest.mark.usefixtures("failures")
+
+PAGE = "/failures/scratch-disk-full/"
+
+
+def text_of(client: Client, address: str, status: int = 200) -> str:
+    response = client.get(address)
+    assert response.status_code == status, address
+    return response.content.decode()
+
+
+def headings(page: str) -> list[str]:
+    return re.findall(r"<h2[^>]*>([^<]*)</h2>", page[page.index("<article") :])
+
+
+# Browse
+
+
+def test_it_works(client: Client) -> None:
+    page = text_of(client, "/failures/")
+    assert "3 failures in 2 categories" in page
+    assert page.index("Communication</h2>") < page.index("Storage</h2>")
+    assert '<a class="failure-item-title" href="/failures/peer-closed/">' in page
+    assert "[Errno 28] No space left on device</code>" in page
+
+
+def test_the_gravest_failure_of_a_category_stands_first(client: Client) -> None:
+    page = text_of(client, "/failures/?category=storage")
+    assert "<h1>Storage failures</h1>" in page
+    assert page.index("Scratch Disk Full") < page.index("Scratch Quota Exceeded")
+    assert "peer-closed" not in page
+
+
+def test_failures_are_filtered_by_severity(client: Client) -> None:
+    page = text_of(client, "/failures/?category=storage&severity=medium")
+    assert "scratch-quota-exceeded" in page
+    assert "scratch-disk-full" not in page
+
+
+def test_a_filter_without_a_failure_says_so(client: Client) -> None:
+    page = text_of(client, "/failures/?category=serving")
+    assert "No failure here." in page
+    assert 'href="/failures/">Show all 3</a>' in page
+
+
+@pytest.mark.parametrize("query", ["category=weather", "severity=mild", "category=' OR 1=1"])
+def test_an_unknown_filter_is_a_404(client: Client, query: str) -> None:
+    text_of(client, f"/failures/?{query}", status=404)
+
+
+def test_an_empty_encyclopedia_can_be_opened(client: Client) -> None:
+    from encyclopedia.models import Failure
+
+    Failure.objects.all().delete()
+    assert "No failure here." in text_of(client, "/failures/?severity=low")
+
+
+# Search
+
+
+def test_a_search_lists_what_it_finds(client: Client) -> None:
+    page = text_of(client, "/failures/?q=space+left")
+    assert "<h2>1 failure</h2>" in page
+    assert "/failures/scratch-disk-full/" in page
+    assert 'value="space left"' in page
+
+
+def test_a_name_leads_straight_to_its_page(client: Client) -> None:
+    response = client.get("/failures/?q=disk-full")
+    assert response.status_code == 302
+    assert response["Location"] == PAGE
+
+
+def test_a_search_in_vain_offers_the_paste_box(client: Client) -> None:
+    page = text_of(client, "/failures/?q=zzzz")
+    assert "Nothing found" in page
+    assert 'name="log"' in page
+
+
+def test_a_pasted_log_is_offered_a_diagnosis(client: Client) -> None:
+    page = text_of(client, f"/failures/?q={'no+space+left+' * 30}")
+    assert "Paste the whole log" in page
+
+
+def test_a_search_is_shown_as_text(client: Client) -> None:
+    page = text_of(client, "/failures/?q=<script>alert(1)</script>")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+# A failure
+
+
+def test_the_answer_comes_first_and_references_last(client: Client) -> None:
+    assert headings(text_of(client, PAGE)) == [
+        "Quick answer",
+        "What you saw",
+        "Is it this?",
+        "Not this if",
+        "Is this what broke your run? Paste your log.",
+        "Why it happens",
+        "Fix",
+        "Symptoms",
+        "Prevent",
+        "In short",
+        "What to watch",
+        "Before and after",
+        "References",
+    ]
+
+
+def test_a_part_without_content_is_left_out(client: Client) -> None:
+    found = headings(text_of(client, "/failures/scratch-quota-exceeded/"))
+    assert not {"Symptoms", "Prevent", "In short", "What to watch", "Before and after"} & set(found)
+
+
+def test_the_title_holds_the_message(client: Client) -> None:
+    page = text_of(client, PAGE)
+    assert "<title>PyTorch: [Errno 28] No space left on device" in page
+    assert '<pre class="message" tabindex="0"><code>[Errno 28] No space left on device' in page
+
+
+def test_the_fix_and_its_check_can_be_copied(client: Client) -> None:
+    page = text_of(client, PAGE)
+    assert "<code>rm -r /scratch/run-7/step-1*</code>" in page
+    assert "<code>df -h /scratch</code>" in page
+    assert "Delete old checkpoints on &lt;path&gt;" in page
+
+
+def test_html_in_a_failure_file_is_shown_as_text(client: Client) -> None:
+    page = text_of(client, PAGE)
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_edges_are_shown_on_both_pages(client: Client) -> None:
+    cause = text_of(client, PAGE)
+    effect = text_of(client, "/failures/peer-closed/")
+    assert "/failures/peer-closed/" in cause[cause.index("What follows from it") :]
+    assert PAGE in effect[effect.index("What may have failed before it") :]
+
+
+def test_look_alikes_are_linked_from_both_pages(client: Client) -> None:
+    assert '<dt><a href="/failures/scratch-quota-exceeded/">' in text_of(client, PAGE)
+    assert f"{PAGE}#not-this-if" in text_of(client, "/failures/scratch-quota-exceeded/")
+
+
+def test_a_failure_that_is_no_cause_says_so(client: Client) -> None:
+    assert "A consequence: something else failed first." in text_of(
+        client, "/failures/peer-closed/"
+    )
+    assert "role-note" not in text_of(client, PAGE)
+
+
+def test_the_paste_box_names_the_failure(client: Client) -> None:
+    page = text_of(client, PAGE)
+    assert '<form class="paste" action="/diagnose/" method="post"' in page
+    assert '<input type="hidden" name="failure" value="scratch-disk-full">' in page
+
+
+def test_structured_data_describes_the_page(client: Client) -> None:
+    page = text_of(client, PAGE)
+    found = re.search(r'<script type="application/ld\+json">(.*?)</script>', page, re.DOTALL)
+    assert found
+    article, trail = json.loads(found[1])["@graph"]
+    assert article["@type"] == "TechArticle"
+    assert article["url"] == "https://denpex.example" + PAGE
+    assert article["dateModified"] == "2026-11-20"
+    assert [item["name"] for item in trail["itemListElement"]] == [
+        "Failures",
+        "Storage",
+        "Scratch Disk Full During a Save",
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["/", ".md", ".json"])
+def test_an_older_slug_redirects_for_ever(client: Client, suffix: str) -> None:
+    response = client.get(f"/failures/disk-full{suffix}")
+    assert response.status_code == 301
+    assert response["Location"] == f"/failures/scratch-disk-full{suffix}"
+
+
+@pytest.mark.parametrize("suffix", ["/", ".md", ".json"])
+def test_an_unknown_slug_is_a_404(client: Client, suffix: str) -> None:
+    text_of(client, f"/failures/no-such{suffix}", status=404)
+
+
+def test_a_page_that_is_known_already_is_not_sent_again(client: Client) -> None:
+    etag = client.get(PAGE)["ETag"]
+    assert client.get(PAGE, headers={"If-None-Match": etag}).status_code == 304
+
+
+# Its twins
+
+
+def test_the_markdown_twin_holds_the_text_and_the_commands(client: Client) -> None:
+    response = client.get("/failures/scratch-disk-full.md")
+    assert response["Content-Type"] == "text/markdown; charset=utf-8"
+    text = response.content.decode()
+    assert text.startswith("# Scratch Disk Full During a Save\n")
+    assert "## Why it happens\n\nEach save writes a whole new file" in text
+    assert "```\nrm -r /scratch/run-7/step-1*\n```" in text
+    assert "- [errno(3)](https://man7.org/" in text
+
+
+def test_the_json_twin_holds_what_programs_ask_for(client: Client) -> None:
+    response = client.get("/failures/scratch-disk-full.json")
+    assert response["Content-Type"] == "application/json"
+    body = response.json()
+    assert body["schema"] == "denpex.failure/1"
+    assert body["fix"]["verify"] == "df -h /scratch"
+    assert body["leads_to"] == ["peer-closed"]
+    assert body["looks_like"][0]["slug"] == "scratch-quota-exceeded"
+    assert body["sections"][0]["heading"] == "Quick answer"
+    assert body["url"] == "https://denpex.example" + PAGE
