@@ -1,0 +1,104 @@
+"""The site's error pages."""
+
+from __future__ import annotations
+
+import pytest
+import redis
+from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
+from django.db import OperationalError
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, RequestFactory
+from django.urls import path
+
+from denpex.errors import csrf_failure, error_page
+
+handler400 = "denpex.errors.bad_request"
+handler403 = "denpex.errors.permission_denied"
+handler404 = "denpex.errors.not_found"
+handler500 = "denpex.errors.server_error"
+
+RAISED = {
+    "suspicious": SuspiciousOperation("odd"),
+    "too-big": RequestDataTooBig("large"),
+    "denied": PermissionDenied("no"),
+    "bug": ZeroDivisionError("ours"),
+    "database": OperationalError("gone"),
+    "redis": redis.ConnectionError("gone"),
+    "redis-slow": redis.TimeoutError("slow"),
+}
+
+
+def fail(_request: HttpRequest, name: str) -> HttpResponse:
+    raise RAISED[name]
+
+
+def addresses() -> list[object]:
+    from denpex.urls import urlpatterns as site
+
+    return [path("raise/<name>/", fail), *site]
+
+
+urlpatterns = addresses()
+
+
+@pytest.fixture
+def visitor(services: None) -> Client:
+    return Client(raise_request_exception=False)
+
+
+@pytest.mark.urls(__name__)
+@pytest.mark.parametrize(
+    ("name", "status", "words"),
+    [
+        ("suspicious", 400, "The request cannot be read"),
+        ("too-big", 413, "larger than this site takes"),
+        ("denied", 403, "You may not open this page"),
+        ("bug", 500, "Something went wrong on our side"),
+        ("database", 503, "A part of the site is not answering"),
+        ("redis", 503, "A part of the site is not answering"),
+        ("redis-slow", 503, "A part of the site is not answering"),
+    ],
+)
+def test_each_fault_has_its_page(visitor: Client, name: str, status: int, words: str) -> None:
+    response = visitor.get(f"/raise/{name}/")
+    assert response.status_code == status
+    assert words in response.content.decode()
+    assert response["Cache-Control"] == "no-store"
+
+
+@pytest.mark.urls(__name__)
+def test_what_does_not_answer_may_be_asked_again(visitor: Client) -> None:
+    assert visitor.get("/raise/database/")["Retry-After"] == "30"
+    assert "Retry-After" not in visitor.get("/raise/bug/")
+
+
+def test_an_unknown_page_offers_a_search(visitor: Client) -> None:
+    response = visitor.get("/no-such-page")
+    assert response.status_code == 404
+    assert '<form class="search-again" action="/failures/">' in response.content.decode()
+
+
+def test_a_page_takes_words_of_its_own(services: None) -> None:
+    request = RequestFactory().get("/")
+    response = error_page(
+        request, 429, retry_after=60, message="3 of 3 are used.", advice="Wait <a minute>."
+    )
+    assert response.status_code == 429
+    assert response["Retry-After"] == "60"
+    assert "3 of 3 are used." in response.content.decode()
+    assert "Wait &lt;a minute&gt;." in response.content.decode()
+
+
+def test_a_stale_form_is_explained(services: None) -> None:
+    response = csrf_failure(RequestFactory().post("/"))
+    assert response.status_code == 403
+    assert "reload the page and send the form again" in response.content.decode()
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 413, 429, 500, 503])
+def test_each_page_has_a_heading_and_a_way_on(services: None, status: int) -> None:
+    text = error_page(RequestFactory().get("/"), status).content.decode()
+    assert text.count("<h1>") == 1
+    assert f"<title>{status} · Denpex</title>" in text
+    assert 'href="/#paste"' in text
+    assert 'content="noindex"' in text

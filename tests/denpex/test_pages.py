@@ -1,0 +1,184 @@
+"""What holds for every public page of the site."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+FAILURES = Path(__file__).parent.parent / "encyclopedia" / "failures"
+VOID = {"br", "hr", "img", "input", "link", "meta"}
+
+PAGES = [
+    "/",
+    "/failures/",
+    "/failures/?category=storage",
+    "/failures/?q=space",
+    "/failures/?q=zzzz",
+    "/failures/peer-closed/",
+    "/failures/scratch-disk-full/",
+    "/failures/scratch-quota-exceeded/",
+    "/style/",
+]
+MISSING = ["/no-such-page", "/failures/no-such/"]
+
+
+@pytest.fixture(autouse=True)
+def _failures(db: None) -> None:
+    from encyclopedia import sync
+    from encyclopedia.catalogue import load
+
+    sync.load_failures(load(FAILURES))
+
+
+class Outline(HTMLParser):
+    """The elements of a page, as name and attributes, and whether they are closed in order."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.misnested: list[str] = []
+        self._open: list[str] = []
+        self.feed(text)
+        self.close()
+        self.misnested += self._open
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self._open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self._open or self._open.pop() != tag:
+            self.misnested.append(tag)
+
+    def all(self, *tags: str) -> Iterator[dict[str, str | None]]:
+        return (attributes for tag, attributes in self.elements if tag in tags)
+
+
+@pytest.fixture(params=PAGES + MISSING)
+def page(request: pytest.FixtureRequest, client: Client) -> str:
+    response = client.get(request.param)
+    assert response.status_code == (404 if request.param in MISSING else 200)
+    return response.content.decode()
+
+
+def test_a_page_has_one_main_heading(page: str) -> None:
+    assert len(list(Outline(page).all("h1"))) == 1
+
+
+def test_no_level_of_heading_is_skipped(page: str) -> None:
+    levels = [int(tag[1]) for tag, _ in Outline(page).elements if re.fullmatch("h[1-6]", tag)]
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in pairwise(levels))
+
+
+def test_a_page_says_its_language_and_its_landmarks(page: str) -> None:
+    outline = Outline(page)
+    assert [each["lang"] for each in outline.all("html")] == ["en"]
+    assert len(list(outline.all("main"))) == 1
+    assert len(list(outline.all("footer"))) == 1
+    assert all(each.get("aria-label") or each.get("aria-labelledby") for each in outline.all("nav"))
+
+
+def test_the_first_link_skips_to_the_content(page: str) -> None:
+    outline = Outline(page)
+    first = next(outline.all("a"))
+    assert first["class"] == "skip-link"
+    assert first["href"] == "#main"
+    assert next(outline.all("main"))["id"] == "main"
+
+
+def test_elements_are_closed_in_order(page: str) -> None:
+    assert Outline(page).misnested == []
+
+
+def test_no_id_stands_twice_and_every_reference_has_its_target(page: str) -> None:
+    attributes = [attributes for _, attributes in Outline(page).elements]
+    ids = [each["id"] for each in attributes if "id" in each]
+    assert len(ids) == len(set(ids))
+    for name in ("for", "aria-labelledby", "aria-describedby"):
+        named = [word for each in attributes for word in (each.get(name) or "").split()]
+        assert set(named) <= set(ids)
+    targets = {str(each["href"])[1:] for each in attributes if str(each.get("href"))[:1] == "#"}
+    assert targets <= set(ids)
+
+
+def test_every_field_has_a_label(page: str) -> None:
+    outline = Outline(page)
+    labelled = {each.get("for") for each in outline.all("label")}
+    fields = [each for each in outline.all("input", "textarea") if each.get("type") != "hidden"]
+    assert fields
+    assert {each.get("id") for each in fields} <= labelled
+
+
+def test_nothing_is_inline_and_nothing_is_foreign(page: str) -> None:
+    outline = Outline(page)
+    assert not any(
+        name.startswith("on") or name == "style" for _, a in outline.elements for name in a
+    )
+    assert not list(outline.all("style", "iframe"))
+    for script in outline.all("script"):
+        assert script.get("type") == "application/ld+json" or str(script["src"]).startswith(
+            "/static/"
+        )
+    for each in outline.all("link"):
+        if each["rel"] in {"stylesheet", "icon"}:
+            assert str(each["href"]).startswith("/static/")
+
+
+@pytest.mark.parametrize(
+    "address", [*PAGES, "/failures/peer-closed.md", "/failures/peer-closed.json"]
+)
+def test_a_public_page_is_the_same_for_everyone(client: Client, address: str) -> None:
+    """No cookie, no token, no number: a cache in front of the site may keep it."""
+    first = client.get(address)
+    client.cookies["sessionid"] = "somebody"
+    second = client.get(address, headers={"accept-language": "de", "user-agent": "another"})
+    assert first.content == second.content
+    assert first["ETag"] == second["ETag"]
+    for response in (first, second):
+        assert not response.cookies
+        assert response["Cache-Control"] == "public, max-age=300"
+        assert response["Vary"] == "Accept-Encoding"
+        assert b"csrf" not in response.content.lower()
+
+
+def test_every_page_has_a_title_of_its_own(client: Client) -> None:
+    pages = [client.get(address).content.decode() for address in PAGES]
+    titles = [re.findall(r"<title>([^<]+)</title>", page) for page in pages]
+    assert all(len(each) == 1 for each in titles)
+    assert len({each[0] for each in titles}) == len(PAGES)
+
+
+def test_every_internal_link_leads_somewhere(client: Client) -> None:
+    links = {
+        str(each["href"]).partition("#")[0]
+        for address in PAGES
+        for each in Outline(client.get(address).content.decode()).all("a")
+        if str(each.get("href"))[:1] == "/"
+    }
+    samples = {link for link in links if link.startswith("/d/")}
+    for link in links - samples:
+        assert client.get(link).status_code == 200, link
+
+
+def test_pages_for_machines_alone_stay_out_of_search_engines(client: Client) -> None:
+    assert client.get("/style/")["X-Robots-Tag"] == "noindex"
+    assert b'content="noindex"' in client.get("/failures/?q=space").content
+    assert b"noindex" not in client.get("/failures/").content
+
+
+def test_the_home_page_says_what_is_masked_and_where_the_encyclopedia_is(client: Client) -> None:
+    page = client.get("/").content.decode()
+    assert 'name="log"' in page
+    assert "What is masked" in page
+    assert '<a href="/failures/?category=storage">Storage <span class="count">2</span>' in page
