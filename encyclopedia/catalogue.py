@@ -28,6 +28,7 @@ __all__ = [
     "ROLES",
     "SECTIONS",
     "SEVERITIES",
+    "SHORT_PAGE",
     "Catalogue",
     "CatalogueError",
     "Facts",
@@ -84,6 +85,9 @@ SECTIONS: Mapping[str, bool] = {
     "Executive": False,
     "Questions": False,
 }
+
+# A page with exactly these is whole as far as it goes, and says that it is short.
+SHORT_PAGE = ("Quick answer", "What you saw")
 
 _FRONT_MATTER = re.compile(r"\A---\n(.*?)^---\n(.*)\Z", re.DOTALL | re.MULTILINE)
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
@@ -205,6 +209,11 @@ class Failure:
     def section(self, heading: str) -> str | None:
         """Return the Markdown under `heading`, or None where the page has no such section."""
         return next((part.markdown for part in self.sections if part.heading == heading), None)
+
+    @property
+    def is_short(self) -> bool:
+        """Say whether the page holds no more than the answer and the messages, for now."""
+        return tuple(part.heading for part in self.sections) == SHORT_PAGE
 
 
 @dataclass(frozen=True, slots=True)
@@ -670,7 +679,7 @@ def _section_problems(failure: Failure) -> Iterator[_Finding]:
         if heading not in SECTIONS:
             yield (f"## {heading}",), f"unknown section {heading!r}; known are {', '.join(order)}"
     for heading, required in SECTIONS.items():
-        if required and heading not in headings:
+        if required and heading not in headings and not failure.is_short:
             yield (), f"the section {heading!r} is missing"
     known = [heading for heading in headings if heading in SECTIONS]
     if known != sorted(known, key=order.index) or len(set(known)) < len(known):
