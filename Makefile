@@ -48,7 +48,7 @@ check: $(FOR_ALL) ## Check style, types, imports, failure files, settings and mi
 	@$(BIN)/lint-imports
 	@$(BIN)/denpex check
 	@$(DEPLOYED) $(BIN)/python manage.py check --deploy --fail-level WARNING
-	@$(DEPLOYED) $(BIN)/python manage.py makemigrations --check --dry-run
+	@DENPEX_DEBUG=1 $(RUN) denpex.embedded $(BIN)/python manage.py makemigrations --check --dry-run
 
 .PHONY: format
 format: $(FOR_ALL) ## Lay out the code, and mend what ruff can mend

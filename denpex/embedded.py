@@ -7,6 +7,8 @@ socket in a folder that only their owner may enter, and on no port: the logs and
 machine are nobody else's to read.
 
     with postgres(folder) as database_url, valkey(folder) as redis_url: ...
+
+    python -m denpex.embedded COMMAND    # runs it on new, empty ones, which end with it
 """
 
 from __future__ import annotations
@@ -24,8 +26,10 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote
@@ -35,6 +39,7 @@ from denpex.processes import Account, Child, Program, account_named, user_of
 __all__ = [
     "EmbeddedError",
     "Service",
+    "main",
     "own_folder",
     "postgres",
     "postgres_service",
@@ -104,6 +109,21 @@ def valkey(folder: Path) -> Iterator[str]:
     """Run Valkey with its socket in or near `folder`; yields its REDIS_URL (`unix://…`)."""
     with _running(valkey_service(folder), folder) as url:
         yield url
+
+
+def main(command: Sequence[str]) -> int:
+    """Run `command` on a new PostgreSQL and a new Valkey; returns its exit status."""
+    with tempfile.TemporaryDirectory(prefix="denpex-") as name:
+        folder = Path(name)
+        try:
+            with postgres(folder, durable=False) as database_url, valkey(folder) as redis_url:
+                urls = {"DATABASE_URL": database_url, "REDIS_URL": redis_url}
+                result = subprocess.run(  # noqa: S603 - the user's own command
+                    command, env=os.environ | urls, check=False
+                )
+                return result.returncode
+        finally:
+            remove_cluster(folder)
 
 
 @contextlib.contextmanager
@@ -417,3 +437,7 @@ def own_folder(folder: Path, account: Account | None = None, *, empty: bool = Fa
 def _environment() -> dict[str, str]:
     """Return all that the servers see: no PG… variable, and no locale that may not exist here."""
     return {"PATH": os.defpath, "LC_ALL": "C"}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -140,11 +140,7 @@ class _Site:
     def prepare(self) -> None:
         """Bring database, failures and static files up to date."""
         _say("Preparing the database …")
-        self._supervisor.finish(
-            self._process("migrate", "django", "migrate", "--no-input"),
-            self._process("collectstatic", "django", "collectstatic", "--no-input"),
-        )
-        self._supervisor.finish(self._process("load_failures", "django", "load_failures"))
+        self._supervisor.finish(self._process("prepare", "denpex.prepare"))
 
     def start(self) -> None:
         """Start gunicorn, a worker and beat."""

@@ -1,0 +1,250 @@
+"""`denpex up`: the real runner with real services, in a data folder of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from denpex import embedded, processes
+
+PROJECT = Path(embedded.__file__).parent.parent
+UP = (sys.executable, "-m", "denpex.cli", "up")
+CHILDREN = {"postgresql", "valkey", "gunicorn", "worker", "beat"}
+CONFIGURED_BY_TESTS = ("DATABASE_URL", "REDIS_URL", "DENPEX_SECRET_KEY", "DENPEX_ALLOWED_HOSTS")
+
+
+class Runner:
+    """A running `denpex up`, and what it has printed so far."""
+
+    def __init__(self, process: subprocess.Popen[str], folder: Path, port: int) -> None:
+        self.process = process
+        self.folder = folder
+        self.address = f"http://127.0.0.1:{port}"
+        self.printed = ""
+
+    def wait_for(self, text: str, seconds: float = 90) -> None:
+        """Read on until `text` is printed; fails where the runner ends before."""
+        deadline = time.monotonic() + seconds
+        while text not in self.printed:
+            assert time.monotonic() < deadline, self.printed
+            line = self.process.stdout.readline() if self.process.stdout else ""
+            assert line, f"The runner ended. It printed:\n{self.printed}"
+            self.printed += line
+
+    def end(self, number: signal.Signals) -> int:
+        self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self) -> int:
+        rest, _ = self.process.communicate(timeout=60)
+        self.printed += rest
+        return self.process.returncode
+
+    def children(self) -> dict[str, tuple[int, str]]:
+        files = (self.folder / "run").glob("*.pid")
+        return {file.stem: record for file in files if (record := processes.recorded(file))}
+
+    def open(self, path: str = "/") -> str:
+        with urllib.request.urlopen(f"{self.address}{path}", timeout=10) as response:
+            return response.read().decode()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """One data folder for this module: the first start makes the database, the rest take it up."""
+    data = tmp_path_factory.mktemp("up") / "data"
+    yield data
+    processes.end_leftovers(data)
+    embedded.remove_cluster(data)
+
+
+@pytest.fixture
+def port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        return listener.getsockname()[1]
+
+
+def start(folder: Path, port: int, command: tuple[str, ...] = UP, **variables: str) -> Runner:
+    environment = {k: v for k, v in os.environ.items() if k not in CONFIGURED_BY_TESTS}
+    process = subprocess.Popen(
+        command,
+        env=environment | {"DENPEX_DATA": str(folder), "PORT": str(port)} | variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return Runner(process, folder, port)
+
+
+@contextlib.contextmanager
+def running(
+    folder: Path, port: int, command: tuple[str, ...] = UP, **variables: str
+) -> Iterator[Runner]:
+    """Run the site until the block is left, whether or not the block ended the runner itself."""
+    runner = start(folder, port, command, **variables)
+    try:
+        runner.wait_for("Press Ctrl-C to stop it.")
+        yield runner
+    finally:
+        if runner.process.poll() is None:
+            runner.end(signal.SIGTERM)
+
+
+def assert_all_ended(children: dict[str, tuple[int, str]]) -> None:
+    assert [name for name, child in children.items() if processes.is_alive(*child)] == []
+
+
+def members(session: int) -> list[int]:
+    """Return the processes of a session: a child, and whatever that has started."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(ProcessLookupError):
+            if os.getsid(int(entry.name)) == session:
+                found.append(int(entry.name))
+    return found
+
+
+def database_url(folder: Path) -> str:
+    """Return the address of the database that the runner has started."""
+    return embedded.postgres_service(folder).url
+
+
+def test_it_works_and_ctrl_c_ends_every_child(folder: Path, port: int) -> None:
+    with running(folder, port) as runner:
+        assert f"Denpex is ready at {runner.address}" in runner.printed
+        assert "<h1" in runner.open()
+        children = runner.children()
+        assert set(children) == CHILDREN
+        sessions = [pid for pid, _ in children.values()]
+        assert runner.end(signal.SIGINT) == 0
+    assert runner.printed.endswith("Denpex has stopped.\n")
+    assert_all_ended(children)
+    assert [members(session) for session in sessions] == [[]] * len(CHILDREN)
+    assert runner.children() == {}
+
+
+def test_second_start_takes_up_the_same_data(folder: Path, port: int) -> None:
+    with running(folder, port) as first, psycopg.connect(database_url(folder)) as connection:
+        connection.execute("CREATE TABLE kept AS SELECT 'by the first' AS word")
+    with running(folder, port), psycopg.connect(database_url(folder)) as connection:
+        row = connection.execute("SELECT word FROM kept").fetchone()
+        connection.execute("DROP TABLE kept")
+    assert first.process.returncode == 0
+    assert row == ("by the first",)
+
+
+def test_what_a_killed_runner_left_is_ended_by_the_next(folder: Path, port: int) -> None:
+    with running(folder, port) as killed:
+        left = killed.children()
+        killed.end(signal.SIGKILL)
+    assert all(processes.is_alive(*child) for child in left.values())
+    with running(folder, port) as runner:
+        assert "Ended gunicorn, which a killed runner had left." in runner.printed
+        assert_all_ended(left)
+        assert set(runner.children()) == CHILDREN
+
+
+def test_second_runner_is_refused_and_the_first_goes_on(folder: Path, port: int) -> None:
+    with running(folder, port) as first:
+        second = start(folder, port + 1)
+        assert second.wait() == 1
+        assert "Denpex already runs from this folder" in second.printed
+        assert first.address in second.printed
+        assert "<h1" in first.open()
+        assert set(first.children()) == CHILDREN
+
+
+def test_runner_waits_for_one_that_is_stopping(folder: Path, port: int) -> None:
+    with running(folder, port) as first:
+        first.process.send_signal(signal.SIGTERM)
+        first.wait_for("Stopping …")
+        with running(folder, port) as second:
+            assert first.wait() == 0
+            assert "<h1" in second.open()
+
+
+def test_killed_child_is_started_again(folder: Path, port: int) -> None:
+    with running(folder, port) as runner:
+        for name in ("gunicorn", "worker", "postgresql"):
+            before = runner.children()[name]
+            os.kill(before[0], signal.SIGKILL)
+            runner.wait_for(f"{name} was killed by SIGKILL; starting it again.")
+            deadline = time.monotonic() + 20
+            while runner.children().get(name, before) == before:
+                assert time.monotonic() < deadline
+                time.sleep(0.1)
+        assert "<h1" in runner.open()
+
+
+def test_end_of_the_parent_ends_the_site(folder: Path, port: int) -> None:
+    make = ("sh", "-c", f"{shlex.join((*UP, '--with-parent'))}; exit 5")
+    with running(folder, port, make) as runner:
+        children = runner.children()
+        runner.process.kill()
+        runner.wait_for("Denpex has stopped.")
+    assert_all_ended(children)
+
+
+def test_taken_port_is_said_before_anything_starts(tmp_path: Path, port: int) -> None:
+    with socket.create_server(("127.0.0.1", port)):
+        runner = start(tmp_path / "data", port)
+        assert runner.wait() == 1
+    assert f"Port {port} is taken by another program" in runner.printed
+    assert "make run PORT=" in runner.printed
+    assert not (tmp_path / "data" / "run").exists()
+
+
+@pytest.mark.parametrize("text", ["http", "0", "65536", "-1", "80.5"])
+def test_port_that_is_none_is_said(tmp_path: Path, text: str) -> None:
+    runner = start(tmp_path / "data", 1, PORT=text)
+    assert runner.wait() == 1
+    assert f"PORT is '{text}'" in runner.printed
+
+
+def test_services_of_the_users_own_are_used(services: None, tmp_path: Path, port: int) -> None:
+    own = {name: os.environ[name] for name in ("DATABASE_URL", "REDIS_URL")}
+    with running(tmp_path / "data", port, **own) as runner:
+        assert set(runner.children()) == CHILDREN - {"postgresql", "valkey"}
+        assert "<h1" in runner.open()
+
+
+def test_failed_step_is_shown_and_nothing_stays(tmp_path: Path, port: int) -> None:
+    nowhere = "postgresql://nobody@%2Fnonexistent/none"
+    runner = start(tmp_path / "data", port, DATABASE_URL=nowhere)
+    assert runner.wait() == 1
+    assert re.search(
+        r"prepare failed\. The end of its log:\n.*nonexistent", runner.printed, re.DOTALL
+    )
+    assert runner.children() == {}
+
+
+def test_secret_key_is_kept_for_its_owner_alone(folder: Path, port: int) -> None:
+    path = folder / "secret-key"
+    with running(folder, port):
+        key = path.read_text()
+        assert path.stat().st_mode & 0o777 == 0o600
+        assert len(key) >= 50
+    with running(folder, port):
+        assert path.read_text() == key
+
+
+def test_data_folder_of_another_kind_is_said(tmp_path: Path, port: int) -> None:
+    (tmp_path / "data").write_text("a file")
+    runner = start(tmp_path / "data", port)
+    assert runner.wait() == 1
+    assert "denpex up: " in runner.printed
+    assert "Traceback" not in runner.printed
