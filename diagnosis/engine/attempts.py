@@ -12,12 +12,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.log import Line, Log
+from diagnosis.engine.progress import lines_of_progress
 from diagnosis.engine.probes import ending_pattern, probe_pattern
 
 __all__ = ["Attempts", "read_attempts"]
 
 _GROUP_FAILED = ending_pattern("elastic-failed")
 _GAVE_UP = probe_pattern("elastic-gave-up")
+_TRACEBACK = probe_pattern("traceback")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ def read_attempts(log: Log) -> Attempts:
             line
             for line, following in zip(failed, (*failed[1:], None), strict=True)
             if not _gives_up(line, following, gave_up, agent)
+            and (following is not None or _works_on(log, line))
         ]
         for number, line in enumerate(restarts):
             known = starts.setdefault(line.file, [])
@@ -69,6 +72,13 @@ def _by_agent(lines: Sequence[Line]) -> Mapping[_Agent, list[Line]]:
 def _agent(line: Line) -> _Agent:
     source = line.facts.source
     return line.file, source.host or source.pod, source.label, source.container
+
+
+def _works_on(log: Log, line: Line) -> bool:
+    """Say whether workers speak after the line: another traceback, or progress."""
+    return any(
+        each.file == line.file and each.start > line.start for each in log.lines_with(_TRACEBACK)
+    ) or next(lines_of_progress(log, line), None) is not None
 
 
 def _gives_up(

@@ -15,16 +15,15 @@ import stat
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 import hyperscan
 
 from diagnosis.engine.probes import PROBES, STACK
 from diagnosis.engine.scanner import Scanner
-from diagnosis.engine.envelope_files import load_envelopes
 from diagnosis.engine.identities import load_identity_patterns
 from diagnosis.engine.sources import Envelopes
+from diagnosis.engine.version import VERSION
 from encyclopedia import catalogue as catalogue_module
 from encyclopedia.catalogue import FAILURES, Catalogue, load
 
@@ -56,6 +55,9 @@ class Compiled:
 
 def compile_catalogue(catalogue: Catalogue, fingerprint: str) -> Compiled:
     """Build the table and the database; raises ValueError naming a pattern that does not compile."""
+    # YAML is read only when the cache is built, and takes longer to import than a log to diagnose.
+    from diagnosis.engine.envelope_files import load_envelopes
+
     index: dict[str, int] = {}
     for pattern in _patterns(catalogue):
         index.setdefault(pattern, len(index))
@@ -65,7 +67,7 @@ def compile_catalogue(catalogue: Catalogue, fingerprint: str) -> Compiled:
         envelopes=load_envelopes(),
         scanner=Scanner([pattern.encode() for pattern in index]),
         fingerprint=fingerprint,
-        version=_version(),
+        version=VERSION,
     )
 
 
@@ -106,16 +108,9 @@ def cache_folder() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "denpex"
 
 
-def _version() -> str:
-    try:
-        return version("denpex")
-    except PackageNotFoundError:
-        return "0"
-
-
 def _fingerprint(folder: Path) -> str:
     """Hash the failure files and everything of the engine that has a say in a verdict."""
-    digest = hashlib.sha256(_version().encode())
+    digest = hashlib.sha256(VERSION.encode())
     engine_files = sorted(
         path for path in _ENGINE.rglob("*") if path.suffix in {".py", ".yaml", ".json"}
     )

@@ -52,7 +52,7 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
         clock=Clock(attempts),
     )
     roster = read_roster(log, identities, events)
-    initiator = find_initiator(judgement, roster, identities)
+    initiator = find_initiator(judgement, roster, identities, compiled.catalogue)
     return report(
         Findings(
             log=log,

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.matches import Observation
-from diagnosis.engine.probes import INTERRUPTS, SIGNALS, WRAPPERS
+from diagnosis.engine.probes import (
+    INTERRUPTS,
+    SIGNALS,
+    WRAPPER_MESSAGES,
+    WRAPPERS,
+    probe_pattern,
+)
 from diagnosis.engine.subjects import Subject, Subjects
 from diagnosis.engine.tracebacks import Chain, Traceback
 from encyclopedia.catalogue import ROLES
@@ -27,6 +34,16 @@ _PEER_WORDS = (
     "wait timeout after",
     "DistBackendError",
 )
+
+
+_EXCEPTION = probe_pattern("exception")
+# An exception as Python prints it, at the very start of a message.
+_BARE = re.compile(
+    rb"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))(?:$|: ?(?P<message>.*))"
+)
+
+# A process that aborts has said why, be it to a log that is not here: it tells no more than an exit.
+_ABORTED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +125,8 @@ def fold(
     """Return the events in the order of their first lines."""
     events = [
         *_known(observations, chains, subjects),
-        *_unknown_exceptions(log, observations, chains, subjects),
+        *_unknown_exceptions(observations, chains, subjects),
+        *_bare_exceptions(log, observations, chains, subjects),
     ]
     events = _merge_reports(events)
     events.extend(_unexplained_ends(ends, events))
@@ -165,17 +183,18 @@ def raised_by(chain: Chain) -> Raised | None:
     told = [each for each in chain.tracebacks if each.type is not None]
     if not told:
         return None
-    own = next((each for each in told if _name(each) not in WRAPPERS), told[0])
+    own = next((each for each in told if not _is_wrapper(each)), told[0])
     frame = own.innermost_user_frame or chain.innermost_user_frame
     return Raised(own.type or "", own.message or "", str(frame) if frame else None)
 
 
-def _name(traceback: Traceback) -> str:
-    return (traceback.type or "").rpartition(".")[2]
+def _is_wrapper(traceback: Traceback) -> bool:
+    name = (traceback.type or "").rpartition(".")[2]
+    return name in WRAPPERS or (traceback.message or "").startswith(WRAPPER_MESSAGES)
 
 
 def _unknown_exceptions(
-    log: Log, observations: Sequence[Observation], chains: Sequence[Chain], subjects: Subjects
+    observations: Sequence[Observation], chains: Sequence[Chain], subjects: Subjects
 ) -> Iterator[Event]:
     """Yield an event for each chain in which no signature saw a failure."""
     known = {each.chain for each in observations if each.role != "advice"}
@@ -206,6 +225,37 @@ def _unknown_exceptions(
         )
 
 
+def _bare_exceptions(
+    log: Log, observations: Sequence[Observation], chains: Sequence[Chain], subjects: Subjects
+) -> Iterator[Event]:
+    """Yield an event for each exception that stands alone: somebody pasted only the last line."""
+    known = {line.key for chain in chains for line in chain.lines()}
+    known.update(each.key for each in observations)
+    folded: dict[tuple[object, ...], list[tuple[Line, Raised]]] = {}
+    for line in log.lines_with(_EXCEPTION):
+        found = None if line.key in known else _BARE.match(line.facts.message)
+        if found is None:
+            continue
+        raised = Raised(found["type"].decode(), (found["message"] or b"").decode("utf-8", "replace"), None)
+        subject = subjects.of_line(line)
+        folded.setdefault((raised.name, *subject.identity), []).append((line, raised))
+    for group in folded.values():
+        line, raised = group[0]
+        role = _role_of_unknown(raised)
+        yield Event(
+            failure=None,
+            role=role,
+            subject=subjects.of_line(line),
+            first=line,
+            hit=line.hit,
+            count=len(group),
+            captures={},
+            raised=raised,
+            reported=all(subjects.is_report(each) for each, _ in group),
+            lines=tuple((each, each.hit, role) for each, _ in group),
+        )
+
+
 def _exception_line(chain: Chain, raised: Raised) -> Line:
     """Return the line that names the exception."""
     for traceback in chain.tracebacks:
@@ -220,7 +270,7 @@ def _exception_line(chain: Chain, raised: Raised) -> Line:
 
 
 def _role_of_unknown(raised: Raised) -> str:
-    if raised.name in WRAPPERS:
+    if raised.name in WRAPPERS or raised.message.startswith(WRAPPER_MESSAGES):
         return "summary"
     if raised.name in INTERRUPTS:
         return "interrupt"
@@ -254,7 +304,7 @@ def _unexplained_ends(ends: Sequence[ProcessEnd], events: Sequence[Event]) -> It
         yielded.add(identity)
         yield Event(
             failure=None,
-            role="exit" if end.signal is None else "crash",
+            role="exit" if end.signal in (None, _ABORTED) else "crash",
             subject=end.subject,
             first=end.line,
             hit=end.line.hit,

@@ -9,6 +9,7 @@ from diagnosis.engine.causality import Judgement, ranks_of
 from diagnosis.engine.events import Event
 from diagnosis.engine.fates import Roster
 from diagnosis.engine.identities import Identities
+from encyclopedia.catalogue import Catalogue
 
 __all__ = ["Initiator", "find_initiator"]
 
@@ -28,15 +29,32 @@ class Initiator:
     witnesses: tuple[Event, ...] = ()
 
 
-def find_initiator(judgement: Judgement, roster: Roster, identities: Identities) -> Initiator:
+def find_initiator(
+    judgement: Judgement, roster: Roster, identities: Identities, catalogue: Catalogue
+) -> Initiator:
     """Name the rank that failed first, or nobody where the log does not tell."""
     root = judgement.root
     if root is None:
         return Initiator()
-    if root.role in ("cause", "crash", "exit") or root.subject.named:
+    if not _speaks_of_others(root, catalogue):
         return _of_root(judgement, root, roster)
     return _by_elimination(judgement, roster, identities) or Initiator(
         host=_common_host((root, *judgement.peers))
+    )
+
+
+def _speaks_of_others(root: Event, catalogue: Catalogue) -> bool:
+    """Say whether the rank that reports the root only waited for, or lost, another one.
+
+    That is so for what is below a cause in the communication between ranks, unless the line names
+    the rank it is about.
+    """
+    if root.role in ("cause", "crash", "exit") or root.subject.named:
+        return False
+    return (
+        root.role in ("consequence", "summary")
+        or root.failure is None
+        or catalogue.failures[root.failure].category == "communication"
     )
 
 

@@ -6,12 +6,16 @@ Only matched lines are parsed, and each of them once.
 from __future__ import annotations
 
 import operator
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.sources import LineFacts, Source, source_of_path
+from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.text import LogFile, Text, prepare
+from diagnosis.engine.wrapped import joined_lines
 
 __all__ = ["Line", "Log", "Speaker", "read"]
 
@@ -22,6 +26,8 @@ _SPEAKER_FIELDS = operator.attrgetter(
 )
 _NOBODY: Speaker = _SPEAKER_FIELDS(Source())
 
+# Around these a message may have been cut.
+_INTERESTING = (probe_pattern("traceback"), probe_pattern("exception"))
 # What is read of a line: the message of a failure stands in its first kilobytes.
 LINE_BYTES = 4096
 
@@ -49,11 +55,15 @@ class Line:
 
 @dataclass
 class Log:
-    """Texts, hits and the cache of parsed lines."""
+    """Texts, hits and the cache of parsed lines.
+
+    `joined` holds what a line says together with the lines that it was cut into.
+    """
 
     texts: tuple[Text, ...]
     compiled: Compiled
     hits: dict[int, list[tuple[int, int]]]
+    joined: dict[tuple[int, int], bytes] = field(default_factory=dict)
     _lines: dict[tuple[int, int], Line] = field(default_factory=dict)
     _inherited: tuple[Source, ...] = ()
     _with: dict[str, list[Line]] = field(default_factory=dict)
@@ -112,7 +122,12 @@ class Log:
         return self.texts[line.file].name
 
     def around(self, line: Line, hit: int) -> bytes:
-        """Return the part of the line that holds the hit, at most LINE_BYTES of it."""
+        """Return the part of the line that holds the hit, at most LINE_BYTES of it.
+
+        Where the message goes on in the lines below because it was cut, all of it.
+        """
+        if line.key in self.joined:
+            return self.joined[line.key][:LINE_BYTES]
         start = max(line.start, hit - LINE_BYTES // 2)
         return self.texts[line.file].data[start : min(line.end, start + LINE_BYTES)]
 
@@ -134,4 +149,26 @@ def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
     for number, text in enumerate(texts):
         for index, end in compiled.scanner.scan(text.data):
             hits.setdefault(index, []).append((number, end))
-    return Log(texts, compiled, hits, _inherited=tuple(source_of_path(text.name) for text in texts))
+    log = Log(texts, compiled, hits, _inherited=tuple(source_of_path(text.name) for text in texts))
+    for number in range(len(texts)):
+        _add_wrapped(log, number)
+    return log
+
+
+def _add_wrapped(log: Log, number: int) -> None:
+    """Scan what was cut into several lines, and count each new hit for the line it begins on."""
+    offsets = sorted(
+        end - 1
+        for pattern in _INTERESTING
+        for file, end in log.hits.get(log.compiled.index[pattern], ())
+        if file == number
+    )
+    joined = list(joined_lines(log.texts[number], offsets))
+    starts = list(accumulate((len(each.data) + 1 for each in joined), initial=0))
+    for index, end in log.compiled.scanner.scan(b"\n".join(each.data for each in joined)):
+        whole = joined[bisect_right(starts, end - 1) - 1]
+        known = log.hits.setdefault(index, [])
+        place = bisect_right(known, (number, whole.start))
+        if place == len(known) or known[place] > (number, whole.last):
+            known.insert(place, (number, max(whole.end, whole.start + 1)))
+            log.joined[number, whole.start] = whole.data

@@ -15,6 +15,7 @@ __all__ = [
     "SIGNALS",
     "STACK",
     "WRAPPERS",
+    "WRAPPER_MESSAGES",
     "Ending",
     "Probe",
     "StackProbe",
@@ -105,6 +106,8 @@ PROBES = (
     Probe("elastic-block-rank", r"rank      : \d{1,6} \(local_rank: \d{1,6}\)"),
     # …/errors/error_handler.py: the agent quotes the error of a child
     Probe("elastic-quoted-error", r"no error file defined for parent, to copy child error file"),
+    # torch/multiprocessing/spawn.py: the error of a child, quoted by its parent
+    Probe("spawn-quoted-error", r"-- Process \d{1,6} terminated with the following error:"),
     Probe("elastic-gave-up", r"ChildFailedError: ?$"),
     *(Probe(ending.probe, ending.pattern) for ending in ENDINGS),
 )
@@ -190,6 +193,12 @@ WRAPPERS = frozenset(
         "BrokenProcessPool",
         "EngineDeadError",
     }
+)
+# The same for exceptions with a type of everyday use: the beginnings of their messages.
+WRAPPER_MESSAGES = (
+    "-- Process ",  # torch/multiprocessing/spawn.py before 1.8
+    "Engine core initialization failed",  # vllm/v1/engine/core_client.py
+    "Engine process failed to start",  # vllm/engine/multiprocessing/client.py
 )
 INTERRUPTS = frozenset({"KeyboardInterrupt"})
 

@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from diagnosis.engine.attempts import Attempts
 from diagnosis.engine.causality import Recovery
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event
 from diagnosis.engine.log import Line, Log
-from diagnosis.engine.patterns import BytePattern
+from diagnosis.engine.progress import lines_of_progress, lines_of_success
 
 __all__ = ["find_recoveries"]
 
-# Lines that show work being done: a counter of steps, batches or epochs with its value.
-_PROGRESS = BytePattern(
-    r"(?i:\b(?:step|iter|iteration|epoch|batch)s?[ \t]*[:=#/]?[ \t]*\[?[ \t]*\d+\b|\d+/\d+ \[\d)"
-)
-_FINISHED = BytePattern(
-    r"(?i:training (?:is )?(?:complete|completed|finished|done)"
-    r"|(?:finished|completed|done) (?:training|successfully))"
-)
-# How far behind a fault the resumed work is looked for.
-_REACH_BYTES = 4 << 20
 # One line of progress may have been on its way when the fault struck; this many were not.
 _LINES_OF_PROGRESS = 3
 
@@ -61,21 +51,12 @@ def _last_line(event: Event) -> Line:
 def _proof(log: Log, fault: Line, rank: int | None) -> Line | None:
     """Return the line that shows work going on behind `fault`, or None."""
     steps = 0
-    for line in _lines_with(log, _PROGRESS, fault.file, fault.end):
+    for line in lines_of_progress(log, fault):
         steps += _may_tell(line, rank)
         if steps == _LINES_OF_PROGRESS:
             return line
-    ended = _lines_with(log, _FINISHED, fault.file, fault.end)
+    ended = lines_of_success(log, fault)
     return next((line for line in ended if _may_tell(line, rank)), None)
-
-
-def _lines_with(log: Log, pattern: BytePattern, file: int, start: int) -> Iterator[Line]:
-    data = log.texts[file].data[start : start + _REACH_BYTES]
-    offset = 0
-    while (found := pattern.search(data, offset)) is not None:
-        line = log.line_at(file, start + found.start)
-        yield line
-        offset = line.end - start
 
 
 def _may_tell(line: Line, rank: int | None) -> bool:

@@ -335,7 +335,10 @@ def _possible_causes(findings: Findings, symptom: Failure) -> Iterable[Hypothesi
     known = (
         catalogue.failures[slug] for slug in dict.fromkeys(named) if slug in catalogue.failures
     )
-    causes = [failure for failure in known if failure.role == "cause"]
+    causes = sorted(
+        (failure for failure in known if failure.role in ("cause", "symptom")),
+        key=lambda failure: failure.role,
+    )
     for failure in causes[:HYPOTHESES]:
         yield Hypothesis(
             failure=failure.slug,

@@ -18,6 +18,8 @@ __all__ = ["Subject", "Subjects"]
 
 _BLOCK_RANK = probe_pattern("elastic-block-rank")
 _BLOCK_CAPTURES = r"rank      : (?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)"
+_SPAWN_QUOTE = probe_pattern("spawn-quoted-error")
+_SPAWN_CAPTURES = r"-- Process (?P<local_rank>\d+) terminated"
 _BLOCK_EXIT = ending_pattern("elastic-exitcode")
 _BLOCK_PID = r"\(pid: (?P<pid>\d+)\)"
 _BLOCK_FIELDS = (b"exitcode  :", b"error_file:", b"traceback :")
@@ -60,6 +62,7 @@ class Subjects:
         self._block_keys = [line.key for line in blocks]
         self._blocks = [capture(_BLOCK_CAPTURES, line.facts.message) for line in blocks]
         self._quotes = {line.key for line in log.lines_with(_QUOTED_ERROR)}
+        self._spawned = log.lines_with(_SPAWN_QUOTE)
         self._rank_of_pid = dict(self._pids_in_blocks())
 
     def _pids_in_blocks(self) -> Iterator[tuple[int, int]]:
@@ -76,7 +79,19 @@ class Subjects:
 
     def of_chain(self, chain: Chain) -> Subject:
         """Return whose exception a chain of tracebacks is."""
-        return self._in_block(chain.first) or self.of_line(chain.first)
+        return self._in_block(chain.first) or self._spawned_by(chain) or self.of_line(chain.first)
+
+    def _spawned_by(self, chain: Chain) -> Subject | None:
+        """Return the child of torch.multiprocessing whose traceback its parent quotes."""
+        for quote in self._spawned:
+            lines = self._log.texts[quote.file].data[quote.end : chain.first.start]
+            if (
+                quote.file == chain.first.file
+                and quote.start < chain.first.start
+                and not lines.strip()
+            ):
+                return self.of_captures(capture(_SPAWN_CAPTURES, quote.facts.message), chain.first)
+        return None
 
     def of_observation(self, observation: Observation, chains: Sequence[Chain]) -> Subject:
         """Return whom an observation is about: what it captured, else who printed it."""

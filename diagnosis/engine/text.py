@@ -21,9 +21,9 @@ _ESCAPE = b"\x1b"
 _ANSI = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_=>])"
 )
-# A lone carriage return ends what is shown (a progress bar redraws); a NUL is a blank.
-_EVEN = bytes.maketrans(b"\r\x00\x0b\x0c", b"\n   ")
-_UNEVEN = (b"\r", b"\x00", b"\x0b", b"\x0c")
+# A lone carriage return ends what is shown: a progress bar redraws.
+_EVEN = bytes.maketrans(b"\r\x0b\x0c", b"\n  ")
+_UNEVEN = (b"\r", b"\x0b", b"\x0c")
 _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8"),
     (codecs.BOM_UTF16_LE, "utf-16-le"),
@@ -98,13 +98,13 @@ class Text:
 
 
 def prepare(log: LogFile) -> Text:
-    """Make a file even: encoding marks read, ANSI cut, CR as a line end, NUL as a blank.
+    """Make a file even: encoding marks read, ANSI and NUL cut, CR as a line end.
 
     Takes any bytes and never fails; line numbers stay those of the file as it came.
     """
     raw = bytes(log.data)
     size = len(raw)
-    counted = _cut_ansi(_decode_marked(raw))
+    counted = _cut_ansi(_decode_marked(raw).replace(b"\0", b""))
     if any(mark in counted for mark in _UNEVEN):
         return Text(log.name, counted.translate(_EVEN), counted, size)
     return Text(log.name, counted, counted, size)

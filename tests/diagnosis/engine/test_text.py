@@ -23,8 +23,8 @@ def test_a_carriage_return_ends_what_is_matched() -> None:
     assert text_of(b" 5%|\r 6%|\nend").data.splitlines() == [b" 5%|", b" 6%|", b"end"]
 
 
-def test_nul_bytes_become_blanks_of_the_same_length() -> None:
-    assert text_of(b"Bus error\x00\nnext").data == b"Bus error \nnext"
+def test_nul_bytes_hide_neither_a_message_nor_its_prefix() -> None:
+    assert text_of(b"Bus error\0\n\0[rank0]: next").data == b"Bus error\n[rank0]: next"
 
 
 def test_colour_codes_are_cut() -> None:

@@ -1,0 +1,40 @@
+"""Lines that show a run at work, looked for only behind a line of interest: healthy logs have millions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from diagnosis.engine.log import Line, Log
+from diagnosis.engine.patterns import BytePattern
+
+__all__ = ["lines_of_progress", "lines_of_success"]
+
+# Lines that show work being done: a counter of steps, batches or epochs with its value.
+_PROGRESS = BytePattern(
+    r"(?i:\b(?:step|iter|iteration|epoch|batch)s?[ \t]*[:=#/]?[ \t]*\[?[ \t]*\d+\b|\d+/\d+ \[\d)"
+)
+_FINISHED = BytePattern(
+    r"(?i:training (?:is )?(?:complete|completed|finished|done)"
+    r"|(?:finished|completed|done) (?:training|successfully))"
+)
+# How far behind a fault the resumed work is looked for.
+_REACH_BYTES = 4 << 20
+
+
+def lines_of_progress(log: Log, line: Line) -> Iterator[Line]:
+    """Yield the lines behind `line` that count steps, batches or epochs."""
+    return _lines_with(log, _PROGRESS, line.file, line.end)
+
+
+def lines_of_success(log: Log, line: Line) -> Iterator[Line]:
+    """Yield the lines behind `line` that say that the work is done."""
+    return _lines_with(log, _FINISHED, line.file, line.end)
+
+
+def _lines_with(log: Log, pattern: BytePattern, file: int, start: int) -> Iterator[Line]:
+    data = log.texts[file].data[start : start + _REACH_BYTES]
+    offset = 0
+    while (found := pattern.search(data, offset)) is not None:
+        line = log.line_at(file, start + found.start)
+        yield line
+        offset = line.end - start

@@ -1,0 +1,3 @@
+"""The version of the engine, which is that of the whole project."""
+
+VERSION = "0.1.0"

@@ -1,0 +1,132 @@
+"""Messages that a terminal, a box or a paste cut into several lines, joined again.
+
+Two kinds of cut are undone: lines broken at one fixed width, also inside words, and the message of
+an exception broken at blanks. The joined text is scanned besides the log, never instead of it.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from diagnosis.engine.text import Text
+
+__all__ = ["Joined", "joined_lines"]
+
+# How much of a text is looked at for cuts, and how far around a line of interest.
+_BUDGET_BYTES = 1 << 20
+_REACH_BYTES = 8 << 10
+# A terminal is this wide, and cuts this many lines, before a common length is taken for its width.
+_NARROWEST, _WIDEST = 60, 400
+_FEWEST_CUTS = 3
+_MOST_LONGER_SHARE = 0.1
+_MOST_PIECES = 12
+_BOX = "│┃|"
+_MESSAGE_PIECES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """A logical line: where its first piece starts and ends in the text, where its last piece ends,
+    and all of it as bytes."""
+
+    start: int
+    end: int
+    last: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    start: int
+    end: int
+    text: str
+
+
+def joined_lines(text: Text, interesting: Sequence[int]) -> Iterator[Joined]:
+    """Yield the lines that were cut, joined, from around the `interesting` offsets (ascending)."""
+    for start, end in _regions(text, interesting):
+        pieces = list(_pieces(text, start, end))
+        yield from _joined_at_width(pieces)
+        yield from _joined_messages(pieces, interesting)
+
+
+def _regions(text: Text, interesting: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield stretches of whole lines around the offsets, or the end of a text without any."""
+    size = len(text.data)
+    budget = _BUDGET_BYTES
+    done = 0
+    for offset in interesting or (size,):
+        start = max(done, text.data.rfind(b"\n", 0, max(0, offset - _REACH_BYTES)) + 1)
+        if offset < done or start >= size:
+            continue
+        end = text.data.find(b"\n", min(size, offset + _REACH_BYTES))
+        end = size if end < 0 else end
+        yield start, end
+        done, budget = end, budget - (end - start)
+        if budget <= 0:
+            return
+
+
+def _pieces(text: Text, start: int, end: int) -> Iterator[_Piece]:
+    for line in text.data[start:end].split(b"\n"):
+        yield _Piece(start, start + len(line), line.decode("utf-8", "replace"))
+        start += len(line) + 1
+
+
+def _joined_at_width(pieces: Sequence[_Piece]) -> Iterator[Joined]:
+    width = _width(piece.text for piece in pieces)
+    if width is None:
+        return
+    place = 0
+    while place < len(pieces):
+        last = place
+        while (
+            len(pieces[last].text) == width
+            and last + 1 < len(pieces)
+            and pieces[last + 1].text
+            and last - place < _MOST_PIECES
+        ):
+            last += 1
+        if last > place:
+            data = "".join(piece.text for piece in pieces[place : last + 1]).encode()
+            yield Joined(pieces[place].start, pieces[place].end, pieces[last].end, data)
+        place = last + 1
+
+
+def _width(lines: Iterable[str]) -> int | None:
+    """Return the width at which lines were cut, or None: many lines of one length, few longer."""
+    lengths = Counter(len(line) for line in lines if len(line) >= _NARROWEST)
+    longer = 0
+    for length in sorted(lengths, reverse=True):
+        count = lengths[length]
+        if count >= _FEWEST_CUTS and length <= _WIDEST and longer <= count * _MOST_LONGER_SHARE:
+            return length
+        longer += count
+    return None
+
+
+def _joined_messages(pieces: Sequence[_Piece], interesting: Sequence[int]) -> Iterator[Joined]:
+    """Yield the lines with an interesting offset together with the words that follow them."""
+    starts = [piece.start for piece in pieces]
+    for offset in interesting:
+        place = bisect_right(starts, offset) - 1
+        if place < 0 or offset > pieces[-1].end:
+            continue
+        words = [_unboxed(pieces[place].text)]
+        for piece in pieces[place + 1 : place + 1 + _MESSAGE_PIECES]:
+            word = _unboxed(piece.text)
+            if not word or word[0] in "╰╭─=-" or piece.text.startswith(("  ", "\t")):
+                break
+            words.append(word)
+        if len(words) > 1:
+            last = pieces[place + len(words) - 1].end
+            data = " ".join(words).encode()
+            yield Joined(pieces[place].start, pieces[place].end, last, data)
+
+
+def _unboxed(line: str) -> str:
+    """Return what stands between the sides of a box, or the line itself, without outer blanks."""
+    return line.strip().strip(_BOX).strip()
