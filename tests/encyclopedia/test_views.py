@@ -8,6 +8,8 @@ import re
 import pytest
 from django.test import Client
 
+from encyclopedia.rendering import plain_text
+
 pytestmark = pytest.mark.usefixtures("failures")
 
 PAGE = "/failures/scratch-disk-full/"
@@ -131,10 +133,10 @@ def test_the_title_holds_the_message(client: Client) -> None:
 
 
 def test_the_fix_and_its_check_can_be_copied(client: Client) -> None:
-    page = text_of(client, PAGE)
-    assert "<code>rm -r /scratch/run-7/step-1*</code>" in page
-    assert "<code>df -h /scratch</code>" in page
-    assert "Delete old checkpoints on &lt;path&gt;" in page
+    words = plain_text(text_of(client, PAGE))
+    assert "Run rm -r /scratch/run-7/step-1*" in words
+    assert "Verify df -h /scratch" in words
+    assert "Delete old checkpoints on <path>" in words
 
 
 def test_html_in_a_failure_file_is_shown_as_text(client: Client) -> None:

@@ -1,0 +1,29 @@
+"""Template filters for the texts of a failure's page."""
+
+from __future__ import annotations
+
+import re
+
+from django import template
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
+
+from encyclopedia.rendering import render_line
+
+__all__ = ["markdown_line", "whole_words"]
+
+_HYPHENATED = re.compile(r"[^\s-]*-\S*")
+
+register = template.Library()
+
+
+@register.filter
+def markdown_line(text: str) -> SafeString:
+    """Render one line of Markdown (a fact, a fix, a difference); nh3 has cleaned the result."""
+    return mark_safe(render_line(text))  # noqa: S308
+
+
+@register.filter
+def whole_words(command: str) -> SafeString:
+    """Keep the words of a command whole where it wraps: `--force` is not `--` and `force`."""
+    return mark_safe(_HYPHENATED.sub(r'<span class="word">\g<0></span>', escape(command)))  # noqa: S308
