@@ -8,6 +8,7 @@ from diagnosis.engine import log as logs
 from diagnosis.engine.attempts import read_attempts
 from diagnosis.engine.causality import judge
 from diagnosis.engine.clock import Clock
+from diagnosis.engine.comparison import Scene, compare
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.endings import read_ends
 from diagnosis.engine.events import fold
@@ -16,13 +17,13 @@ from diagnosis.engine.identities import read_identities
 from diagnosis.engine.initiator import find_initiator
 from diagnosis.engine.legible import why_unreadable
 from diagnosis.engine.log import Log
-from diagnosis.engine.matches import observe
+from diagnosis.engine.matches import Observation, observe
 from diagnosis.engine.recovery import find_recoveries
 from diagnosis.engine.report import Findings, report, unreadable
 from diagnosis.engine.stack import read_stack
 from diagnosis.engine.subjects import Subjects
 from diagnosis.engine.text import LogFile
-from diagnosis.engine.tracebacks import read_chains
+from diagnosis.engine.tracebacks import Chain, read_chains
 from diagnosis.engine.verdict import Coverage, Verdict
 
 __all__ = ["diagnose"]
@@ -42,16 +43,28 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
     identities = read_identities(log)
     subjects = Subjects(log, identities)
     ends = read_ends(log, subjects)
-    events = fold(log, observe(log, chains), chains, ends, subjects)
-    attempts = read_attempts(log)
-    judgement = judge(
-        events,
-        compiled.catalogue,
-        forced=frozenset(end.subject.pid for end in ends if end.forced and end.subject.pid),
-        recovered=find_recoveries(log, events, ends, attempts),
-        clock=Clock(attempts),
-    )
+    observations = observe(log, chains)
+    events = fold(log, observations, chains, ends, subjects)
     roster = read_roster(log, identities, events)
+    attempts = read_attempts(log)
+    recovered = find_recoveries(log, events, ends, attempts)
+    forced = frozenset(end.subject.pid for end in ends if end.forced and end.subject.pid)
+    clock = Clock(attempts)
+    judgement = judge(events, compiled.catalogue, forced, recovered, clock)
+    told_together = compare(
+        Scene(
+            judgement=judgement,
+            observations=observations,
+            rank_of=_ranks_of_lines(observations, chains, subjects),
+            roster=roster,
+            ends=ends,
+            identities=identities,
+            catalogue=compiled.catalogue,
+        )
+    )
+    if told_together is not None:
+        events = [*events, told_together]
+        judgement = judge(events, compiled.catalogue, forced, recovered, clock)
     initiator = find_initiator(judgement, roster, identities, compiled.catalogue)
     return report(
         Findings(
@@ -63,6 +76,17 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
             stack=read_stack(log),
         )
     )
+
+
+def _ranks_of_lines(
+    observations: Sequence[Observation], chains: Sequence[Chain], subjects: Subjects
+) -> dict[tuple[int, int], int]:
+    """Return the rank that each observation is about, by its line."""
+    return {
+        each.key: rank
+        for each in observations
+        if (rank := subjects.of_observation(each, chains).rank) is not None
+    }
 
 
 def _coverage(log: Log, ranks_seen: int, world_size: int | None) -> Coverage:

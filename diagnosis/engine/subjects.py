@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.identities import Identities
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.matches import Observation, capture
-from diagnosis.engine.probes import ending_pattern, probe_pattern
+from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.sources import Source
 from diagnosis.engine.tracebacks import Chain
 
@@ -20,8 +20,6 @@ _BLOCK_RANK = probe_pattern("elastic-block-rank")
 _BLOCK_CAPTURES = r"rank      : (?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)"
 _SPAWN_QUOTE = probe_pattern("spawn-quoted-error")
 _SPAWN_CAPTURES = r"-- Process (?P<local_rank>\d+) terminated"
-_BLOCK_EXIT = ending_pattern("elastic-exitcode")
-_BLOCK_PID = r"\(pid: (?P<pid>\d+)\)"
 _BLOCK_FIELDS = (b"exitcode  :", b"error_file:", b"traceback :")
 _BLOCK_TRACEBACK = b"traceback : "
 _QUOTED_ERROR = probe_pattern("elastic-quoted-error")
@@ -63,15 +61,6 @@ class Subjects:
         self._blocks = [capture(_BLOCK_CAPTURES, line.facts.message) for line in blocks]
         self._quotes = {line.key for line in log.lines_with(_QUOTED_ERROR)}
         self._spawned = log.lines_with(_SPAWN_QUOTE)
-        self._rank_of_pid = dict(self._pids_in_blocks())
-
-    def _pids_in_blocks(self) -> Iterator[tuple[int, int]]:
-        """Yield pid and rank of each block of a torchelastic summary."""
-        for line in self._log.lines_with(_BLOCK_EXIT):
-            block = self._block_of(line)
-            pid = capture(_BLOCK_PID, line.facts.message).get("pid")
-            if block is not None and pid is not None:
-                yield int(pid), int(block["rank"])
 
     def of_line(self, line: Line) -> Subject:
         """Return who printed the line."""
@@ -119,17 +108,27 @@ class Subjects:
             rank, local_rank = int(block["rank"]), int(block["local_rank"])
         if rank is not None:
             return self._completed(rank, "printed", local_rank, host, pid, printer.attempt)
-        known = self._rank_of(pid, local_rank, host, captures.get("task"))
+        asked = dataclasses.replace(
+            line.facts.source,
+            pid=pid,
+            local_rank=local_rank,
+            host=host,
+            label=captures.get("task", line.facts.source.label),
+        )
+        known = self._rank_of(asked)
         if known is not None:
             return self._completed(known, "derived", local_rank, host, pid, printer.attempt)
         return Subject(None, local_rank, host, pid, printer.attempt, None, printer.place)
 
-    def _rank_of(
-        self, pid: int | None, local_rank: int | None, host: str | None, label: str | None
-    ) -> int | None:
-        if pid is not None and pid in self._rank_of_pid:
-            return self._rank_of_pid[pid]
-        return self._identities.rank_of(pid=pid, local_rank=local_rank, host=host, label=label)
+    def _rank_of(self, asked: Source) -> int | None:
+        return self._identities.rank_of(
+            pid=asked.pid,
+            local_rank=asked.local_rank,
+            host=asked.host,
+            label=asked.label,
+            pod=asked.pod,
+            group_rank=asked.group_rank,
+        )
 
     def is_report(self, line: Line) -> bool:
         """Say whether a launcher repeats here what another process said."""
@@ -154,7 +153,7 @@ class Subjects:
             return self._completed(
                 source.rank, "printed", source.local_rank, source.host, source.pid, source.attempt
             )
-        known = self._rank_of(source.pid, source.local_rank, source.host, source.label)
+        known = self._rank_of(source)
         if known is not None:
             return self._completed(
                 known, "derived", source.local_rank, source.host, source.pid, source.attempt

@@ -1,0 +1,244 @@
+"""Failures without words of their own, told by comparing what the ranks say and do not say.
+
+Each rule is named for the failure that it tells. Rules are asked in the order of `RULES`, and only
+where no rank states a cause; the first that answers adds its event to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from diagnosis.engine.causality import LEVELS, Judgement, ranks_of
+from diagnosis.engine.endings import ProcessEnd
+from diagnosis.engine.events import Event
+from diagnosis.engine.fates import Roster
+from diagnosis.engine.identities import Identities
+from diagnosis.engine.log import Line
+from diagnosis.engine.matches import Observation, capture
+from diagnosis.engine.patterns import BytePattern
+from diagnosis.engine.subjects import Subject
+from encyclopedia.catalogue import Catalogue
+
+__all__ = ["RULES", "Scene", "compare"]
+
+TIMEOUTS = frozenset({"gloo-collective-timeout", "nccl-watchdog-timeout"})
+LOST_PEERS = frozenset({"gloo-peer-closed", "nccl-remote-peer-closed"})
+# Sizes of these differ between ranks in a healthy run.
+_UNEVEN_OPERATIONS = frozenset({"ALLTOALL", "ALLTOALL_BASE", "SEND", "RECV", "COALESCED"})
+# What a rank says last that has done its share and goes.
+_LEAVING = BytePattern(
+    r"(?i:\b(?:finished|exhausted|leaving|exiting|done|completed?|no more (?:data|batches|samples))\b)"
+)
+_GROUP = r"\[PG (?:ID [^ \]\n]+ PG )?GUID (?P<group>[^ \]\n]+)"
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a rule looks at: the judgement so far, and all that is known of the ranks."""
+
+    judgement: Judgement
+    observations: Sequence[Observation]
+    rank_of: Mapping[tuple[int, int], int]
+    roster: Roster
+    ends: Sequence[ProcessEnd]
+    identities: Identities
+    catalogue: Catalogue
+
+    def complaints(self, failures: Iterable[str]) -> list[Event]:
+        """Return the events of these failures, whatever became of them in the judgement."""
+        wanted = frozenset(failures)
+        return [event for event in _events(self.judgement) if event.failure in wanted]
+
+    @property
+    def silent(self) -> list[int]:
+        """Return the ranks that complain of nothing, ascending."""
+        complaining = set(ranks_of(self.complaints(TIMEOUTS | LOST_PEERS)))
+        return [rank for rank in self.roster.ranks if rank not in complaining]
+
+    def last_line(self, rank: int) -> Line | None:
+        """Return the last line that a rank marked as its own."""
+        presence = self.roster.present.get(rank)
+        return None if presence is None else presence.last
+
+    def event(
+        self,
+        slug: str,
+        lines: Sequence[tuple[Line, int, str]],
+        rank: int | None = None,
+        basis: str | None = None,
+    ) -> Event:
+        """Return an event of a failure told by comparison, with the lines that tell it."""
+        known = self.identities.of_rank(rank) if rank is not None else None
+        subject = Subject(
+            rank=rank,
+            local_rank=known.local_rank if known else None,
+            host=known.host if known else None,
+            basis=basis,
+            named=True,
+        )
+        first, hit, _role = lines[0]
+        return Event(
+            failure=slug,
+            role=self.catalogue.failures[slug].role,
+            subject=subject,
+            first=first,
+            hit=hit,
+            count=len(lines),
+            captures={},
+            lines=tuple(lines),
+        )
+
+
+def _events(judgement: Judgement) -> Iterator[Event]:
+    if judgement.root is not None:
+        yield judgement.root
+    yield from judgement.peers
+    yield from judgement.rivals
+    yield from (each.event for each in judgement.explained)
+
+
+def compare(scene: Scene) -> Event | None:
+    """Return the failure that the ranks tell together, or None where one of them tells a cause."""
+    root = scene.judgement.root
+    if root is None or LEVELS.index(root.role) < LEVELS.index("symptom"):
+        return None
+    if root.role == "symptom" and (root.failure not in TIMEOUTS or root.subject.named):
+        return None
+    for slug, rule in RULES.items():
+        event = rule(scene, slug) if slug in scene.catalogue.failures else None
+        if event is not None:
+            return event
+    return None
+
+
+Rule = Callable[[Scene, str], Event | None]
+
+
+def _operations_differ(scene: Scene, slug: str) -> Event | None:
+    """Ranks of one group wait under one sequence number in different operations."""
+    return _differing(scene, slug, "op")
+
+
+def _sizes_differ(scene: Scene, slug: str) -> Event | None:
+    """Ranks of one group wait in one operation with different sizes."""
+    return _differing(scene, slug, "numel_in")
+
+
+def _differing(scene: Scene, slug: str, name: str) -> Event | None:
+    kinds: dict[tuple[str, ...], dict[str, Observation]] = {}
+    for each in scene.observations:
+        captured = each.captures
+        if "seq" in captured and name in captured and captured.get("op") not in _UNEVEN_OPERATIONS:
+            group = capture(_GROUP, each.line.facts.message).get("group", "")
+            same = (captured["seq"], group) + ((captured["op"],) if name != "op" else ())
+            kinds.setdefault(same, {}).setdefault(captured[name], each)
+    for values in kinds.values():
+        if len(values) > 1:
+            return scene.event(slug, [_line(each, "cause") for each in values.values()])
+    return None
+
+
+def _line(observation: Observation, role: str) -> tuple[Line, int, str]:
+    return observation.line, observation.hit, role
+
+
+def _one_rank_ran_out(scene: Scene, slug: str) -> Event | None:
+    """One rank has left, or is a collective behind, while the others wait for it or lose it."""
+    return _left_early(scene, slug) or _lags_behind(scene, slug)
+
+
+def _left_early(scene: Scene, slug: str) -> Event | None:
+    complaints = scene.complaints(TIMEOUTS | LOST_PEERS)
+    failed = {end.subject.rank for end in scene.ends if end.is_failure}
+    for rank in scene.silent:
+        last = scene.last_line(rank)
+        if last is None or rank in failed or not complaints:
+            continue
+        if _LEAVING.search(last.facts.message) is not None:
+            lines = [(last, last.end, "cause"), *_witnesses(complaints)]
+            return scene.event(slug, lines, rank, "printed")
+    return None
+
+
+def _lags_behind(scene: Scene, slug: str) -> Event | None:
+    """Compare the last collective that each rank enqueued; the one below the others ran less."""
+    enqueued: dict[int, tuple[int, Observation]] = {}
+    for each in scene.observations:
+        rank = scene.rank_of.get(each.key)
+        number = each.captures.get("last_enqueued", "")
+        if rank is not None and number.isdigit() and each.failure in TIMEOUTS:
+            known = enqueued.get(rank)
+            if known is None or int(number) > known[0]:
+                enqueued[rank] = int(number), each
+    if len(enqueued) < 2:
+        return None
+    lowest = min(number for number, _ in enqueued.values())
+    behind = [rank for rank, (number, _) in enqueued.items() if number == lowest]
+    if len(behind) != 1 or len(behind) == len(enqueued):
+        return None
+    (rank,) = behind
+    ahead = max(enqueued.items(), key=lambda item: (item[1][0], -item[0]))[1][1]
+    lines = [_line(enqueued[rank][1], "cause"), _line(ahead, "symptom")]
+    return scene.event(slug, lines, rank, "derived")
+
+
+def _one_rank_stalled(scene: Scene, slug: str) -> Event | None:
+    """All ranks but one time out, and that one neither says anything nor leaves of itself."""
+    timeouts = scene.complaints(TIMEOUTS)
+    silent = scene.silent
+    if len(silent) != 1 or not timeouts:
+        return None
+    (rank,) = silent
+    forced = any(end.subject.rank == rank and end.forced for end in scene.ends)
+    by_gloo = any(event.failure == "gloo-collective-timeout" for event in timeouts)
+    left = any(
+        end.subject.rank == rank and end.is_failure and not end.forced for end in scene.ends
+    )
+    if left or scene.last_line(rank) is None or not (forced or by_gloo):
+        return None
+    return scene.event(slug, list(_witnesses(timeouts)), rank, "eliminated")
+
+
+def _network_lost(scene: Scene, slug: str) -> Event | None:
+    """Every rank of several nodes times out, and none is silent."""
+    timeouts = scene.complaints(TIMEOUTS)
+    hosts = {event.subject.host for event in timeouts if event.subject.host}
+    if scene.silent or len(hosts) < 2 or scene.roster.world_size is None:
+        return None
+    if set(ranks_of(timeouts)) < set(scene.roster.ranks):
+        return None
+    return scene.event(slug, list(_witnesses(timeouts)))
+
+
+def _rank_vanished(scene: Scene, slug: str) -> Event | None:
+    """Ranks lose a peer, and the one they lose has printed no error."""
+    lost = scene.complaints(LOST_PEERS)
+    silent = scene.silent
+    if not lost or scene.complaints(TIMEOUTS):
+        return None
+    present = [rank for rank in silent if rank in scene.roster.present]
+    if silent and len(silent) == 1:
+        return scene.event(slug, list(_witnesses(lost)), silent[0], "eliminated")
+    if silent and not present:
+        return scene.event(slug, list(_witnesses(lost)))
+    return None
+
+
+def _witnesses(events: Sequence[Event]) -> Iterator[tuple[Line, int, str]]:
+    """Yield the first line of the first events of each rank."""
+    told: set[int | None] = set()
+    for event in sorted(events, key=lambda each: each.key):
+        if event.subject.rank not in told:
+            told.add(event.subject.rank)
+            yield event.first, event.hit, event.role
+
+
+RULES: Mapping[str, Rule] = {
+    "collective-order-desync": _operations_differ,
+    "collective-shape-mismatch": _sizes_differ,
+    "uneven-inputs-collective-hang": _one_rank_ran_out,
+    "stalled-rank-collective-timeout": _one_rank_stalled,
+    "inter-node-network-lost": _network_lost,
+    "rank-vanished-without-error": _rank_vanished,
+}
