@@ -2,27 +2,30 @@
 
 `<family>.yaml` holds the envelopes of one family of emitters; `_fragments.yaml` the pieces that
 patterns share (`%{host}`), `_times.yaml` the formats of time stamps (`%{time:iso}`), `_paths.yaml`
-how paths tell a source. Each entry has sample lines with what they must tell and lines that it must
-ignore; both are tried when the files are read. The samples also give the order: an envelope that
-matches another's sample is the more general of the two and is tried later.
+how paths tell a source, `_identities.yaml` the lines that say who is who. Each entry has sample
+lines with what they must tell, and lines that it must ignore; both are tried when the files are
+read. The samples also give the order of envelopes: one that matches another's sample is the more
+general of the two and is tried later.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import yaml
 
-from diagnosis.engine.patterns import BytePattern, PatternError
+from diagnosis.engine import pattern_rules
+from diagnosis.engine.patterns import BytePattern, BytePatternSet, PatternError
 from diagnosis.engine.records import RecordKeys
+from diagnosis.engine.sightings import ABOUT, CAPTURES, CaptureReader, IdentityPattern
 from diagnosis.engine.sources import (
-    PLACES,
     PATTERN_GROUPS,
+    PLACES,
     SOURCE_FIELDS,
     Envelope,
     Envelopes,
@@ -31,17 +34,27 @@ from diagnosis.engine.sources import (
 )
 from diagnosis.engine.stamps import TIME_GROUPS, StampReader, TimeFormat
 
-__all__ = ["FOLDER", "EnvelopeError", "Entry", "Sample", "load_envelopes", "read_entries"]
+__all__ = [
+    "FOLDER",
+    "Entries",
+    "Entry",
+    "EnvelopeError",
+    "Sample",
+    "load_envelopes",
+    "read_entries",
+]
 
 FOLDER = Path(__file__).with_name("envelopes")
 
-_FRAGMENTS, _TIMES, _PATHS = "_fragments.yaml", "_times.yaml", "_paths.yaml"
-_ENTRY_KEYS = frozenset(
-    ("name", "reference", "pattern", "sets", "follows", "json", "samples", "ignores")
-)
-_SAMPLE_KEYS = frozenset(("line", "tells", "message", "prefix"))
+_FRAGMENTS = "_fragments.yaml"
+_ALWAYS = frozenset(("name", "reference", "pattern", "samples", "ignores"))
 _PLACEHOLDER = re.compile(r"%\{(time:)?([a-z0-9_]+)\}")
 _GROUP_NAME = re.compile(r"\(\?P<[a-z_]+>")
+# The parser in C is ten times as fast; it is there wherever PyYAML came as a wheel.
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_Meaning = TypeVar("_Meaning", Envelope, TimeFormat, PathPattern, IdentityPattern)
+_Body = Mapping[str, Any]
 
 
 class EnvelopeError(ValueError):
@@ -53,7 +66,8 @@ class Sample:
     """A line as its emitter prints it and what must be read from it.
 
     `tells` are fields of `Source`, `severity`, `clock`, `zone_known` and `time` (seconds, or ISO
-    text taken as UTC). `message` and `prefix` are held where they are not None.
+    text taken as UTC); of an identity, its captures. `message` and `prefix` are held where they
+    are not None.
     """
 
     line: str
@@ -63,80 +77,91 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One entry of a data file: what it means for the engine, and its proof."""
+class Entry(Generic[_Meaning]):
+    """One entry of a data file: what it means to the engine, and its proof."""
 
     file: str
     name: str
     reference: str
-    meaning: Envelope | TimeFormat | PathPattern
+    meaning: _Meaning
     samples: tuple[Sample, ...]
     ignores: tuple[str, ...]
 
-    def fault(self, reason: str) -> EnvelopeError:
-        """Return the error that says what is wrong with this entry."""
-        return EnvelopeError(f"{self.file}: {self.name}: {reason}")
+
+@dataclass(frozen=True, slots=True)
+class Entries:
+    """All entries of a folder, in the order of files and of entries in them."""
+
+    times: tuple[Entry[TimeFormat], ...]
+    paths: tuple[Entry[PathPattern], ...]
+    identities: tuple[Entry[IdentityPattern], ...]
+    envelopes: tuple[Entry[Envelope], ...]
 
 
 def load_envelopes(folder: Path = FOLDER) -> Envelopes:
-    """Return the envelopes of `folder`, proved, in the order in which they are to be tried.
+    """Return all that the files of `folder` say, envelopes in the order they are to be tried in.
 
-    Raises EnvelopeError, with file, entry and reason, where an entry has no sample, a pattern is
-    not RE2, a sample is not read, an ignored line is, or two entries match each other's samples.
+    Raises EnvelopeError, with file, entry and reason: no sample, a pattern that is not RE2, a
+    sample that is not read, an ignored line that is, entries that match each other's samples.
     """
     entries = read_entries(folder)
-    for entry in entries:
-        _prove(entry)
-    envelopes = [entry for entry in entries if isinstance(entry.meaning, Envelope)]
+    for time in entries.times:
+        _prove(time, StampReader(time.meaning).read)
+    for path in entries.paths:
+        _prove(path, BytePattern(path.meaning.pattern).search)
+    for identity in entries.identities:
+        _prove(identity, _identity_reader(identity.meaning))
+    for envelope in entries.envelopes:
+        _prove(envelope, _front_matcher(envelope.meaning))
     return Envelopes(
-        envelopes=tuple(entry.meaning for entry in _ordered(envelopes)),
-        times=tuple(entry.meaning for entry in entries if isinstance(entry.meaning, TimeFormat)),
-        paths=tuple(entry.meaning for entry in entries if isinstance(entry.meaning, PathPattern)),
+        envelopes=tuple(entry.meaning for entry in _ordered(entries.envelopes)),
+        times=tuple(entry.meaning for entry in entries.times),
+        paths=tuple(entry.meaning for entry in entries.paths),
+        identities=tuple(entry.meaning for entry in entries.identities),
     )
 
 
-def read_entries(folder: Path = FOLDER) -> list[Entry]:
-    """Return all entries of `folder`, in the order of file names; raises EnvelopeError."""
+def read_entries(folder: Path = FOLDER) -> Entries:
+    """Return all entries of `folder`; raises EnvelopeError."""
     fragments = _read_fragments(folder / _FRAGMENTS)
-    times = [
-        _entry(folder / _TIMES, body, fragments, _time_format)
-        for body in _read_list(folder / _TIMES)
-    ]
+    times = _read(folder / "_times.yaml", fragments, _time_format, ())
     pieces = fragments | {f"time:{entry.name}": entry.meaning.pattern for entry in times}
-    paths = [
-        _entry(folder / _PATHS, body, pieces, _path_pattern) for body in _read_list(folder / _PATHS)
-    ]
-    envelopes = [
-        _entry(path, body, pieces, _envelope)
-        for path in sorted(folder.glob("[!_]*.yaml"))
-        for body in _read_list(path)
-    ]
-    entries = [*times, *paths, *envelopes]
-    names = [(type(entry.meaning), entry.name) for entry in entries]
-    for entry, name in zip(entries, names, strict=True):
-        if names.count(name) > 1:
-            raise entry.fault("the name stands twice")
+    families = sorted(folder.glob("[!_]*.yaml"))
+    entries = Entries(
+        times=tuple(times),
+        paths=tuple(_read(folder / "_paths.yaml", pieces, _path_pattern, ("sets",))),
+        identities=tuple(
+            _read(folder / "_identities.yaml", pieces, _identity, ("captures", *_OF_IDENTITY))
+        ),
+        envelopes=tuple(
+            entry
+            for path in families
+            for entry in _read(path, pieces, _envelope, ("sets", "follows", "json"))
+        ),
+    )
+    for kind in (entries.times, entries.paths, entries.identities, entries.envelopes):
+        _check_names(kind)
     return entries
 
 
-_Body = Mapping[str, Any]
-_Meaning = Envelope | TimeFormat | PathPattern
+_OF_IDENTITY = ("about", "excludes", "block")
+
+
+def _check_names(entries: Sequence[Entry[Any]]) -> None:
+    names: set[str] = set()
+    for entry in entries:
+        if entry.name in names:
+            raise EnvelopeError(f"{entry.file}: {entry.name}: the name stands twice")
+        names.add(entry.name)
 
 
 def _read_yaml(path: Path) -> Any:
     try:
-        return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)
+        return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506, safe
     except FileNotFoundError as missing:
         raise EnvelopeError(f"{path.name}: the file is missing") from missing
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise EnvelopeError(f"{path.name}: not YAML: {error}") from error
-
-
-def _read_list(path: Path) -> list[_Body]:
-    entries = _read_yaml(path)
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise EnvelopeError(f"{path.name}: must be a list of entries")
-    return entries
 
 
 def _read_fragments(path: Path) -> dict[str, str]:
@@ -164,28 +189,39 @@ def _expanded(pattern: str, pieces: Mapping[str, str], where: str) -> str:
     return _PLACEHOLDER.sub(piece, pattern)
 
 
-def _entry(
+def _read(
     path: Path,
+    pieces: Mapping[str, str],
+    meaning: Callable[[_Body, str, str], _Meaning],
+    more_keys: Sequence[str],
+) -> list[Entry[_Meaning]]:
+    """Return the entries of one file; `meaning(body, pattern, where)` makes each what it means."""
+    bodies = _read_yaml(path)
+    if not isinstance(bodies, list) or not all(isinstance(body, dict) for body in bodies):
+        raise EnvelopeError(f"{path.name}: must be a list of entries")
+    return [_entry(path.name, body, pieces, meaning, more_keys) for body in bodies]
+
+
+def _entry(
+    file: str,
     body: _Body,
     pieces: Mapping[str, str],
     meaning: Callable[[_Body, str, str], _Meaning],
-) -> Entry:
+    more_keys: Sequence[str],
+) -> Entry[_Meaning]:
     name = body.get("name")
-    where = f"{path.name}: {name}"
     if not isinstance(name, str):
-        raise EnvelopeError(f"{path.name}: an entry has no name")
-    if unknown := sorted(set(body) - _ENTRY_KEYS):
+        raise EnvelopeError(f"{file}: an entry has no name")
+    where = f"{file}: {name}"
+    if unknown := sorted(set(body) - _ALWAYS - set(more_keys)):
         raise EnvelopeError(f"{where}: unknown keys {', '.join(unknown)}")
-    for needed in ("reference", "pattern", "samples", "ignores"):
+    for needed in sorted(_ALWAYS):
         if not body.get(needed):
             raise EnvelopeError(f"{where}: no {needed}")
     pattern = _expanded(body["pattern"], pieces, where)
-    try:
-        BytePattern(pattern)
-    except PatternError as error:
-        raise EnvelopeError(f"{where}: the pattern is not RE2: {error}") from error
+    _compiled(pattern, where)
     return Entry(
-        file=path.name,
+        file=file,
         name=name,
         reference=body["reference"],
         meaning=meaning(body, pattern, where),
@@ -194,8 +230,16 @@ def _entry(
     )
 
 
-def _sample(body: _Body, where: str) -> Sample:
-    if not isinstance(body, dict) or not body.get("line") or set(body) - _SAMPLE_KEYS:
+def _compiled(pattern: str, where: str) -> BytePattern:
+    try:
+        return BytePattern(pattern)
+    except PatternError as error:
+        raise EnvelopeError(f"{where}: {pattern!r} is not RE2: {error}") from error
+
+
+def _sample(body: Any, where: str) -> Sample:
+    keys = {"line", "tells", "message", "prefix"}
+    if not isinstance(body, dict) or not body.get("line") or set(body) - keys:
         raise EnvelopeError(f"{where}: a sample has a line, and may have tells, message, prefix")
     return Sample(body["line"], body.get("tells") or {}, body.get("message"), body.get("prefix"))
 
@@ -210,12 +254,34 @@ def _path_pattern(body: _Body, pattern: str, where: str) -> PathPattern:
     return PathPattern(body["name"], pattern, _sets(body, where))
 
 
+def _identity(body: _Body, pattern: str, where: str) -> IdentityPattern:
+    for fault in pattern_rules.faults(pattern):
+        raise EnvelopeError(f"{where}: the pattern {fault}")
+    if body.get("about") not in ABOUT:
+        raise EnvelopeError(f"{where}: about is one of {', '.join(ABOUT)}")
+    captures = body.get("captures") or ()
+    captures = (captures,) if isinstance(captures, str) else tuple(captures)
+    for capture in captures:
+        _check_groups(capture, CAPTURES, where)
+    excludes = body.get("excludes")
+    if excludes is not None:
+        _compiled(excludes, where)
+    return IdentityPattern(
+        name=body["name"],
+        pattern=pattern,
+        captures=captures,
+        about=body["about"],
+        excludes=excludes,
+        block=body.get("block"),
+    )
+
+
 def _envelope(body: _Body, pattern: str, where: str) -> Envelope:
     _check_groups(pattern, PATTERN_GROUPS, where)
     follows = body.get("follows")
     if follows not in PLACES:
         places = ", ".join(place for place in PLACES if place)
-        raise EnvelopeError(f"{where}: follows can be {places}")
+        raise EnvelopeError(f"{where}: follows is one of {places}")
     return Envelope(
         name=body["name"],
         family=where.partition(".")[0],
@@ -223,12 +289,12 @@ def _envelope(body: _Body, pattern: str, where: str) -> Envelope:
         sets=_sets(body, where),
         time_format=_time_name(body, where),
         follows=follows,
-        json=_json_keys(body, where),
+        json=_record_keys(body, where),
     )
 
 
 def _check_groups(pattern: str, allowed: frozenset[str], where: str) -> None:
-    if unknown := sorted(BytePattern(pattern).names - allowed):
+    if unknown := sorted(_compiled(pattern, where).names - allowed):
         raise EnvelopeError(f"{where}: no field is called {', '.join(unknown)}")
 
 
@@ -246,68 +312,65 @@ def _time_name(body: _Body, where: str) -> str | None:
     return names.pop() if names else None
 
 
-def _json_keys(body: _Body, where: str) -> RecordKeys | None:
+def _record_keys(body: _Body, where: str) -> RecordKeys | None:
     if "json" not in body:
         return None
-    keys = {
-        field: tuple(names) if isinstance(names, list) else (names,)
-        for field, names in body["json"].items()
-    }
+    keys = body["json"]
     if unknown := sorted(set(keys) - SOURCE_FIELDS - {"message", "time", "severity"}):
         raise EnvelopeError(f"{where}: no field is called {', '.join(unknown)}")
-    return RecordKeys(tuple(keys.items()))
+    return RecordKeys(tuple((field, tuple(names)) for field, names in keys.items()))
 
 
-def _prove(entry: Entry) -> None:
-    """Try the entry's own lines on its own pattern; what is read from them all tests hold."""
-    read = _reader(entry.meaning)
+def _prove(entry: Entry[Any], reads: Callable[[bytes], object]) -> None:
+    """Try the entry's lines on its own pattern; what is read from them, tests hold."""
+    where = f"{entry.file}: {entry.name}"
     for sample in entry.samples:
-        if not read(sample.line.encode()):
-            raise entry.fault(f"does not match its sample {sample.line!r}")
+        if not reads(sample.line.encode()):
+            raise EnvelopeError(f"{where}: does not match its sample {sample.line!r}")
     for line in entry.ignores:
-        if read(line.encode()):
-            raise entry.fault(f"matches what it must ignore: {line!r}")
+        if reads(line.encode()):
+            raise EnvelopeError(f"{where}: matches what it must ignore: {line!r}")
 
 
-def _reader(meaning: _Meaning) -> Callable[[bytes], object]:
-    if isinstance(meaning, TimeFormat):
-        return StampReader(meaning).read
-    pattern = BytePattern(meaning.pattern)
-    if isinstance(meaning, PathPattern):
-        return pattern.search
+def _identity_reader(entry: IdentityPattern) -> Callable[[bytes], object]:
+    pattern, captures = BytePattern(entry.pattern), CaptureReader(entry)
+    return lambda line: pattern.search(line) and captures.read(line)
+
+
+def _front_matcher(envelope: Envelope) -> Callable[[bytes], object]:
+    pattern = BytePattern(envelope.pattern)
     return lambda line: pattern.match(without_escapes(line)[0])
 
 
-def _ordered(entries: Sequence[Entry]) -> Iterator[Entry]:
+def _ordered(entries: Sequence[Entry[Envelope]]) -> Iterator[Entry[Envelope]]:
     """Yield the envelopes, specific before general.
 
     Raises EnvelopeError where each of several envelopes matches another one's sample: neither is
     the more general, so one of them must be drawn more sharply.
     """
     by_name = {entry.name: entry for entry in entries}
-    before: dict[str, list[str]] = {name: [] for name in by_name}
-    for general in entries:
-        matches = _reader(general.meaning)
-        for specific in entries:
-            if specific is not general and _compete(general, specific):
-                lines = (sample.line.encode() for sample in specific.samples)
-                if any(matches(line) for line in lines):
-                    before[general.name].append(specific.name)
     try:
-        yield from (by_name[name] for name in TopologicalSorter(before).static_order())
+        yield from (by_name[name] for name in TopologicalSorter(_before(entries)).static_order())
     except CycleError as error:
-        circle = error.args[1]
-        raise by_name[circle[0]].fault(
-            f"neither is the more general of those that match each other's samples: "
-            f"{', '.join(sorted(set(circle)))}"
-        ) from error
+        circle: Iterable[str] = error.args[1]
+        names = ", ".join(sorted(set(circle)))
+        file = by_name[next(iter(circle))].file
+        raise EnvelopeError(f"{file}: {names}: match each other's samples") from error
 
 
-def _compete(first: Entry, second: Entry) -> bool:
+def _before(entries: Sequence[Entry[Envelope]]) -> dict[str, list[str]]:
+    """Return for each envelope those that must be tried before it."""
+    before: dict[str, list[str]] = {entry.name: [] for entry in entries}
+    finder = BytePatternSet([entry.meaning.pattern for entry in entries])
+    for specific in entries:
+        for sample in specific.samples:
+            for index in finder.matches(without_escapes(sample.line.encode())[0]):
+                general = entries[index]
+                if general is not specific and _compete(general.meaning, specific.meaning):
+                    before[general.name].append(specific.name)
+    return before
+
+
+def _compete(one: Envelope, other: Envelope) -> bool:
     """Say whether two envelopes can ever be tried at the same place."""
-    places = {entry.meaning.follows for entry in (first, second)} - {None}
-    return len(places) < 2
-
-
-# The parser in C reads the files ten times as fast; it is there wherever PyYAML came as a wheel.
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return one.follows is None or other.follows is None or one.follows == other.follows

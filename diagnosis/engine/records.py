@@ -64,7 +64,7 @@ def _open_torn(keys: RecordKeys, text: bytes, start: int) -> Opened | None:
 
 
 def _unescaped(torn: bytes) -> bytes:
-    """Return the text of a JSON string without its end; what cannot be read is kept as it stands."""
+    """Return the text of a JSON string that has no end; what cannot be read is kept as it is."""
     end = torn.rfind(b"\\", len(torn) - 6)
     for candidate in (torn, torn[:end] if end >= 0 else torn):
         try:
@@ -74,12 +74,15 @@ def _unescaped(torn: bytes) -> bytes:
     return torn
 
 
-def _under(record: Mapping[str, Any], name: str) -> Any:
-    value = record.get(name)
-    if value is not None or "." not in name:
-        return value
+def _under(record: Mapping[str, Any], name: str) -> object:
+    """Return what stands under a key, or under a path of keys with dots between them."""
+    if name in record:
+        return record[name]
+    value: object = record
     for step in name.split("."):
-        record = value = record.get(step) if isinstance(record, dict) else None
+        if not isinstance(value, dict):
+            return None
+        value = value.get(step)
     return value
 
 

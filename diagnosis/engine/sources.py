@@ -12,13 +12,17 @@ import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diagnosis.engine.patterns import BytePattern, BytePatternSet
 from diagnosis.engine.records import RecordKeys, open_record
 from diagnosis.engine.stamps import Stamp, StampReader, TimeFormat
 
+if TYPE_CHECKING:
+    from diagnosis.engine.sightings import IdentityPattern
+
 __all__ = [
+    "NOBODY",
     "SEVERITIES",
     "Envelope",
     "Envelopes",
@@ -26,7 +30,6 @@ __all__ = [
     "PathPattern",
     "Source",
     "default_envelopes",
-    "NOBODY",
     "merge",
     "parse_line",
     "prefix_of",
@@ -212,6 +215,7 @@ class Envelopes:
     envelopes: tuple[Envelope, ...]
     times: tuple[TimeFormat, ...]
     paths: tuple[PathPattern, ...]
+    identities: tuple[IdentityPattern, ...]
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the data alone, without what was compiled from it."""
@@ -241,7 +245,8 @@ class Envelopes:
         stamps: list[Stamp] = []
         severity: str | None = None
         for layer in peeled.layers:
-            told.update(_source_fields(layer))
+            told.update(layer.envelope.sets)
+            told.update(_source_fields(layer.groups))
             severity = _severity(layer) or severity
             stamp = self._stamp(layer, year)
             if stamp is not None:
@@ -340,7 +345,8 @@ def merge(outer: Source, inner: Source) -> Source:
 @functools.cache
 def default_envelopes() -> Envelopes:
     """Return the envelopes that ship with the engine, read once."""
-    from diagnosis.engine.envelope_files import load_envelopes  # noqa: PLC0415 - it imports us
+    # It imports this module, and YAML with it, which a compiled catalogue does without.
+    from diagnosis.engine.envelope_files import load_envelopes
 
     return load_envelopes()
 
@@ -374,12 +380,17 @@ def _is_stamp(layer: _Layer) -> bool:
     return layer.groups.keys() <= {"time"} and not layer.envelope.sets
 
 
-def _source_fields(layer: _Layer) -> dict[str, Any]:
-    told: dict[str, Any] = dict(layer.envelope.sets)
-    for name, value in layer.groups.items():
-        if name in SOURCE_FIELDS and (read := _field_value(name, value)) is not None:
-            told[name] = read
-    return told
+def source_of_groups(groups: Mapping[str, bytes]) -> Source:
+    """Return the source that named groups of a pattern tell; other names are passed over."""
+    return _with(NOBODY, _source_fields(groups))
+
+
+def _source_fields(groups: Mapping[str, bytes]) -> dict[str, Any]:
+    return {
+        name: read
+        for name, value in groups.items()
+        if name in SOURCE_FIELDS and (read := _field_value(name, value)) is not None
+    }
 
 
 def _field_value(name: str, value: bytes) -> int | str | None:

@@ -132,7 +132,7 @@ def _year(parts: Mapping[str, str], year: int | None) -> tuple[int, str]:
     told = parts.get("year")
     if told is None:
         return (ASSUMED_YEAR if year is None else year), "date_without_year"
-    return (2000 + int(told) if len(told) == 2 else int(told)), "date"  # noqa: PLR2004
+    return (2000 + int(told) if len(told) == 2 else int(told)), "date"
 
 
 def _month(text: str) -> int:

@@ -1,0 +1,364 @@
+"""Which process was which rank: facts that tie pid, host, pod, label and local rank to a rank.
+
+What a line says outright is a sighting; what several lines together imply (the rank of a pid, of a
+pod that holds one rank) is answered by `Identities.rank_of`, and is derived.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from diagnosis.engine.sightings import Count, IdentityPattern, Sighting, read_sightings
+from diagnosis.engine.sources import Source, default_envelopes
+
+if TYPE_CHECKING:
+    from diagnosis.engine.log import Line, Log
+
+__all__ = [
+    "Identities",
+    "IdentityPattern",
+    "RankFacts",
+    "Told",
+    "identify",
+    "load_identity_patterns",
+    "read_identities",
+]
+
+
+class Told(NamedTuple):
+    """A number and the line that says it; `derived` where the line does not say it outright."""
+
+    value: int
+    line: Line
+    derived: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RankFacts:
+    """What is known of one rank; `line` is the first that tells of it.
+
+    After an elastic restart, `pid` is that of the first attempt.
+    """
+
+    local_rank: int | None = None
+    host: str | None = None
+    pid: int | None = None
+    pod: str | None = None
+    node_rank: int | None = None
+    line: Line | None = None
+
+
+@dataclass(frozen=True)
+class Identities:
+    """Ranks by what the log calls their processes.
+
+    `world` is the number of ranks. `announced` are the ranks that some line names. `labels_are`
+    says what a launcher's numeric label counts: "rank" or "node". `ranks_a_node` is how many ranks
+    a launcher says it starts on each node.
+    """
+
+    world: Told | None = None
+    announced: tuple[int, ...] = ()
+    ranks: Mapping[int, RankFacts] = field(default_factory=dict)
+    sightings: Sequence[Sighting] = ()
+    labels_are: str = "rank"
+    ranks_a_node: int | None = None
+
+    @property
+    def world_size(self) -> int | None:
+        """Return the number of ranks, or None where nothing tells it."""
+        return None if self.world is None else self.world.value
+
+    def of_rank(self, rank: int) -> RankFacts:
+        """Return what is known of a rank."""
+        return self.ranks.get(rank, _UNKNOWN)
+
+    def rank_of(
+        self,
+        pid: int | None = None,
+        local_rank: int | None = None,
+        host: str | None = None,
+        label: str | None = None,
+    ) -> int | None:
+        """Return the one rank that these facts fit, or None (see `rank_of_source`)."""
+        return self.rank_of_source(Source(pid=pid, local_rank=local_rank, host=host, label=label))
+
+    def rank_of_source(self, asked: Source) -> int | None:
+        """Return the one rank that what is told of a process fits, or None where none or several do.
+
+        The answer is derived: no line prints it for this process, and a rank in `asked` is not
+        looked at. Facts are tried in the order in which they bind: the pid, the local rank on its
+        node, a label that counts ranks, a place that holds one rank, the rank within a group.
+        """
+        for derive in (
+            self._by_pid,
+            self._by_local_rank,
+            self._by_label,
+            self._by_place,
+            self._by_group_rank,
+        ):
+            rank = derive(asked)
+            if rank is not None:
+                return rank
+        return None
+
+    def _by_pid(self, asked: Source) -> int | None:
+        return _only(
+            source.rank
+            for source in self._having["pid"].get(asked.pid or 0, ())
+            if _places_agree(source, asked)
+        )
+
+    def _by_local_rank(self, asked: Source) -> int | None:
+        local_rank = asked.local_rank
+        if local_rank is None:
+            return None
+        fits = _places_agree if self._one_node else _share_place
+        rank = _only(
+            source.rank
+            for source in self._having["local_rank"].get(local_rank, ())
+            if fits(source, asked)
+        )
+        if rank is None and self._one_node and local_rank < self._size:
+            return local_rank
+        return rank
+
+    def _by_label(self, asked: Source) -> int | None:
+        if self.labels_are != "rank" or not _is_number(asked.label):
+            return None
+        rank = int(asked.label or "")
+        return rank if self.world is None or rank < self.world.value else None
+
+    def _by_place(self, asked: Source) -> int | None:
+        for place in _PLACES:
+            at = getattr(asked, place)
+            if at is not None and (rank := self._lone_ranks[place].get(at)) is not None:
+                return rank
+        return None
+
+    def _by_group_rank(self, asked: Source) -> int | None:
+        """Take a rank within a group for the global one where no line shows the two to differ."""
+        rank = asked.group_rank
+        if rank is None or self._groups_differ:
+            return None
+        return rank if self.world is None or rank < self.world.value else None
+
+    @cached_property
+    def _ranked(self) -> Sequence[Source]:
+        return [seen.source for seen in self.sightings if seen.source.rank is not None]
+
+    @cached_property
+    def _having(self) -> Mapping[str, Mapping[int, Sequence[Source]]]:
+        """Index the processes of known rank by pid and by local rank."""
+        index: dict[str, dict[int, list[Source]]] = {"pid": {}, "local_rank": {}}
+        for source in self._ranked:
+            for name, by_value in index.items():
+                value = getattr(source, name)
+                if value is not None:
+                    by_value.setdefault(value, []).append(source)
+        return index
+
+    @property
+    def _size(self) -> int:
+        """Return the number of ranks as far as it is known."""
+        return max(self.world_size or 0, max(self.announced, default=-1) + 1)
+
+    @cached_property
+    def _one_node(self) -> bool:
+        """Say whether all ranks run on one node: then each local rank is its rank.
+
+        They do where a launcher starts all of them there, or where a second node with as many
+        ranks would make more than there are.
+        """
+        if self.ranks_a_node is not None and self.ranks_a_node == self.world_size:
+            return True
+        pairs = {
+            (source.rank, source.local_rank)
+            for of_local_rank in self._having["local_rank"].values()
+            for source in of_local_rank
+        }
+        if self.world is None or any(rank != local_rank for rank, local_rank in pairs):
+            return False
+        largest = max((rank for rank, _ in pairs if rank is not None), default=-1)
+        return self._size < 2 * (1 + largest)
+
+    @cached_property
+    def _lone_ranks(self) -> Mapping[str, Mapping[str, int]]:
+        return {place: dict(_lone_ranks(self._ranked, place)) for place in _PLACES}
+
+    @cached_property
+    def _groups_differ(self) -> bool:
+        return any(
+            source.group_rank is not None and source.group_rank != source.rank
+            for source in self._ranked
+        )
+
+
+_T = TypeVar("_T")
+_UNKNOWN = RankFacts()
+# Where a process runs, the narrowest first.
+_PLACES = ("pod", "host", "label")
+
+
+def load_identity_patterns() -> tuple[IdentityPattern, ...]:
+    """Return the patterns that ship with the engine, for the scan of the log."""
+    return default_envelopes().identities
+
+
+def read_identities(log: Log) -> Identities:
+    """Gather who is who from the matched lines of a log."""
+    return identify(*read_sightings(log))
+
+
+def identify(sightings: Sequence[Sighting], counts: Sequence[Count]) -> Identities:
+    """Join what lines say of processes and of the run; both in the order of the log."""
+    labels_are = "node" if _labels_are_nodes(sightings) else "rank"
+    printed = {seen.source.rank for seen in sightings if seen.source.rank is not None}
+    world = _world(counts, sightings, labels_are, max(printed, default=-1) + 1)
+    ranks_a_node = max(
+        (count.value for count in counts if count.name == "local_world_size"), default=None
+    )
+    known = Identities(world, tuple(sorted(printed)), {}, sightings, labels_are, ranks_a_node)
+    joined = [*sightings, *_resolved(known, sightings)]
+    announced = {seen.source.rank for seen in joined if seen.source.rank is not None}
+    return dataclasses.replace(
+        known,
+        announced=tuple(sorted(announced)),
+        ranks=_rank_facts(joined),
+        sightings=joined,
+    )
+
+
+def _labels_are_nodes(sightings: Iterable[Sighting]) -> bool:
+    """Say whether a launcher's label counts nodes: an agent, or another rank, stands behind it."""
+    return any(
+        seen.agent or (seen.source.rank is not None and str(seen.source.rank) != _plain(label))
+        for seen in sightings
+        if _is_number(label := seen.source.label)
+    )
+
+
+def _world(
+    counts: Sequence[Count], sightings: Sequence[Sighting], labels_are: str, smallest: int
+) -> Told | None:
+    """Return the number of ranks; None where what is said is refuted by a rank beyond it."""
+    told = list(_told_worlds(counts))
+    derived = list(_derived_worlds(counts, labels_are))
+    groups = [
+        Told(seen.group_size, seen.line, derived=True)
+        for seen in sightings
+        if seen.group_size is not None
+    ]
+    for candidates in (told, derived, groups):
+        # A part of the run may call itself the world; nothing calls itself more.
+        world = max(candidates, key=lambda each: each.value, default=None)
+        if world is not None:
+            return world if world.value >= smallest else None
+    return None
+
+
+def _told_worlds(counts: Iterable[Count]) -> Iterator[Told]:
+    for count in counts:
+        if count.name == "world_size" and count.value > 0:
+            yield Told(count.value, count.line)
+
+
+def _derived_worlds(counts: Sequence[Count], labels_are: str) -> Iterator[Told]:
+    """Yield processes a node times nodes, and the tasks of a launcher whose tasks are ranks."""
+    nodes = max((count.value for count in counts if count.name == "nodes"), default=None)
+    for count in counts:
+        if count.name == "local_world_size" and nodes:
+            yield Told(count.value * nodes, count.line, derived=True)
+        if count.name == "tasks" and labels_are == "rank":
+            yield Told(count.value, count.line, derived=True)
+
+
+def _resolved(known: Identities, sightings: Iterable[Sighting]) -> Iterator[Sighting]:
+    """Yield the sightings that name no rank with the rank that the others give them."""
+    for seen in sightings:
+        source = seen.source
+        if source.rank is not None or seen.agent:
+            continue
+        rank = known.rank_of(source.pid, source.local_rank, source.host, source.label, source.pod)
+        if rank is None and seen.group_size is not None and seen.group_size == known.world_size:
+            rank = source.group_rank
+        if rank is not None:
+            yield dataclasses.replace(seen, source=dataclasses.replace(source, rank=rank))
+
+
+def _rank_facts(sightings: Iterable[Sighting]) -> Mapping[int, RankFacts]:
+    """Return for each rank the first that is said of each of its fields."""
+    facts: dict[int, RankFacts] = {}
+    for seen in sightings:
+        source = seen.source
+        if source.rank is None:
+            continue
+        known = facts.get(source.rank, RankFacts(line=seen.line))
+        facts[source.rank] = RankFacts(
+            local_rank=_first(known.local_rank, source.local_rank),
+            host=_first(known.host, source.host),
+            pid=_first(known.pid, source.pid or None),
+            pod=_first(known.pod, source.pod),
+            node_rank=_first(known.node_rank, source.node_rank),
+            line=known.line,
+        )
+    return dict(sorted(facts.items()))
+
+
+def _lone_ranks(ranked: Sequence[Source], place: str) -> Iterator[tuple[str, int]]:
+    """Yield the places with their rank, where each of several places holds exactly one."""
+    ranks: dict[str, set[int]] = {}
+    for source in ranked:
+        at = getattr(source, place)
+        if at is not None and source.rank is not None:
+            ranks.setdefault(at, set()).add(source.rank)
+    if len(ranks) > 1 and all(len(found) == 1 for found in ranks.values()):
+        for at, found in ranks.items():
+            yield at, found.pop()
+
+
+def _places_agree(one: Source, other: Source) -> bool:
+    """Say whether two processes may be on one node: no place is told of both and differs."""
+    return all(
+        left is None or right is None or _same_place(left, right)
+        for left, right in _places_of_both(one, other)
+    )
+
+
+def _share_place(one: Source, other: Source) -> bool:
+    """Say whether two processes are on one node."""
+    return _places_agree(one, other) and any(
+        left is not None and right is not None for left, right in _places_of_both(one, other)
+    )
+
+
+def _places_of_both(one: Source, other: Source) -> Iterator[tuple[str | None, str | None]]:
+    for place in _PLACES:
+        yield getattr(one, place), getattr(other, place)
+
+
+def _same_place(one: str, other: str) -> bool:
+    """Compare names of hosts, one of which may have its domain."""
+    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
+
+
+def _only(ranks: Iterable[int | None]) -> int | None:
+    found = {rank for rank in ranks if rank is not None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _first(one: _T | None, other: _T | None) -> _T | None:
+    return other if one is None else one
+
+
+def _is_number(label: str | None) -> bool:
+    return label is not None and label.isdigit()
+
+
+def _plain(label: str | None) -> str:
+    """Return a label's number without its leading zeros."""
+    return str(int(label or ""))
