@@ -77,18 +77,8 @@ class Identities:
         """Return what is known of a rank."""
         return self.ranks.get(rank, _UNKNOWN)
 
-    def rank_of(
-        self,
-        pid: int | None = None,
-        local_rank: int | None = None,
-        host: str | None = None,
-        label: str | None = None,
-    ) -> int | None:
-        """Return the one rank that these facts fit, or None (see `rank_of_source`)."""
-        return self.rank_of_source(Source(pid=pid, local_rank=local_rank, host=host, label=label))
-
-    def rank_of_source(self, asked: Source) -> int | None:
-        """Return the one rank that what is told of a process fits, or None where none or several do.
+    def rank_of(self, asked: Source) -> int | None:
+        """Return the one rank that these facts of a process fit, or None where none or several do.
 
         The answer is derived: no line prints it for this process, and a rank in `asked` is not
         looked at. Facts are tried in the order in which they bind: the pid, the local rank on its

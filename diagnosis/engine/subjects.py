@@ -121,14 +121,7 @@ class Subjects:
         return Subject(None, local_rank, host, pid, printer.attempt, None, printer.place)
 
     def _rank_of(self, asked: Source) -> int | None:
-        return self._identities.rank_of(
-            pid=asked.pid,
-            local_rank=asked.local_rank,
-            host=asked.host,
-            label=asked.label,
-            pod=asked.pod,
-            group_rank=asked.group_rank,
-        )
+        return self._identities.rank_of(asked)
 
     def is_report(self, line: Line) -> bool:
         """Say whether a launcher repeats here what another process said."""
