@@ -1,0 +1,117 @@
+"""The encyclopedia in a real browser: wide, narrow, by keyboard, and without scripts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("failures")]
+
+PAGE = "/failures/scratch-disk-full/"
+ADDRESSES = ["/", "/failures/", "/failures/?q=space+left", PAGE, "/style/", "/no-such-page"]
+
+
+def clipboard(page: Page) -> str:
+    text: str = page.evaluate("navigator.clipboard.readText()")
+    return text
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_a_narrow_page_scrolls_down_and_not_sideways(narrow_page: Page, address: str) -> None:
+    narrow_page.goto(address)
+    assert narrow_page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_fix_is_copied_as_it_stands(wide_page: Page) -> None:
+    wide_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    wide_page.goto(PAGE)
+    wide_page.locator(".answer .command").first.get_by_role("button", name="Copy").click()
+    wide_page.get_by_role("status").get_by_text("Copied").wait_for(state="attached")
+    assert clipboard(wide_page) == "rm -r /scratch/run-7/step-1*"
+
+
+def test_a_session_is_copied_without_prompt_and_output(wide_page: Page) -> None:
+    wide_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    wide_page.goto(PAGE)
+    session = wide_page.locator(".copyable", has=wide_page.locator(".gp"))
+    session.get_by_role("button", name="Copy").click()
+    wide_page.get_by_role("status").get_by_text("Copied").wait_for(state="attached")
+    assert clipboard(wide_page) == "df -h /scratch"
+
+
+def test_a_chosen_theme_is_kept_until_it_is_auto_again(wide_page: Page) -> None:
+    wide_page.goto("/")
+    toggle = wide_page.get_by_role("button", name="Theme:")
+    assert toggle.inner_text() == "Theme: auto"
+    toggle.click()
+    toggle.click()
+    assert toggle.inner_text() == "Theme: dark"
+    wide_page.goto("/failures/")
+    assert wide_page.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert wide_page.evaluate("getComputedStyle(document.body).colorScheme") == "dark"
+    wide_page.get_by_role("button", name="Theme: dark").click()
+    wide_page.reload()
+    assert wide_page.evaluate("document.documentElement.dataset.theme") is None
+
+
+def test_the_first_tab_leads_past_the_header(wide_page: Page) -> None:
+    wide_page.goto(PAGE)
+    wide_page.keyboard.press("Tab")
+    assert wide_page.evaluate("document.activeElement.className") == "skip-link"
+    wide_page.keyboard.press("Enter")
+    assert wide_page.evaluate("document.activeElement.id") == "main"
+
+
+def test_whatever_has_the_focus_shows_it(wide_page: Page) -> None:
+    wide_page.goto("/failures/")
+    for _ in range(12):
+        wide_page.keyboard.press("Tab")
+        outline = wide_page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert outline == "solid"
+
+
+@pytest.mark.parametrize("address", ["/", "/failures/", PAGE])
+def test_what_can_be_clicked_is_large_enough(narrow_page: Page, address: str) -> None:
+    """24 pixels each way, links inside a sentence excepted (WCAG 2.5.8)."""
+    narrow_page.goto(address)
+    small = narrow_page.evaluate(
+        """[...document.querySelectorAll("a, button, input:not([type=hidden]), textarea")]
+        .filter((element) => element.checkVisibility() && !element.matches(".skip-link, p a, dd a"))
+        .map((element) => [element, element.getBoundingClientRect()])
+        .filter(([element, box]) => box.height < 24 || box.width < 24)
+        .map(([element]) => element.outerHTML)"""
+    )
+    assert small == []
+
+
+def test_a_page_works_without_scripts(browser: Browser, site: str) -> None:
+    context = browser.new_context(base_url=site, java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.goto("/")
+        page.get_by_label("Search failures").fill("space left")
+        page.get_by_role("button", name="Search").click()
+        page.get_by_role("link", name="Scratch Disk Full During a Save").click()
+        assert page.url.endswith(PAGE)
+        assert (
+            page.get_by_role("heading", level=1).inner_text() == "Scratch Disk Full During a Save"
+        )
+        assert page.locator("[data-theme-toggle]").is_hidden()
+    finally:
+        context.close()
+
+
+@pytest.mark.parametrize("address", ["/", PAGE])
+def test_a_page_asks_for_little_and_for_nothing_elsewhere(
+    wide_page: Page, site: str, address: str
+) -> None:
+    asked: list[str] = []
+    wide_page.on("request", lambda request: asked.append(request.url))
+    wide_page.goto(address, wait_until="networkidle")
+    assert all(url.startswith(site) for url in asked)
+    assert len(asked) <= 6
+    assert wide_page.evaluate("document.querySelectorAll('*').length") <= 800
