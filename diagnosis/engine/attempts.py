@@ -30,7 +30,9 @@ class Attempts:
 
     def of(self, line: Line) -> int:
         """Return the attempt that a line belongs to, from 0."""
-        return bisect_right([start.start for start in self.starts.get(line.file, ())], line.start - 1)
+        return bisect_right(
+            [start.start for start in self.starts.get(line.file, ())], line.start - 1
+        )
 
     def next_start(self, line: Line) -> Line | None:
         """Return where the attempt after that of `line` begins, or None if it was the last."""
@@ -76,14 +78,16 @@ def _agent(line: Line) -> _Agent:
 
 def _works_on(log: Log, line: Line) -> bool:
     """Say whether workers speak after the line: another traceback, or progress."""
-    return any(
-        each.file == line.file and each.start > line.start for each in log.lines_with(_TRACEBACK)
-    ) or next(lines_of_progress(log, line), None) is not None
+    return (
+        any(
+            each.file == line.file and each.start > line.start
+            for each in log.lines_with(_TRACEBACK)
+        )
+        or next(lines_of_progress(log, line), None) is not None
+    )
 
 
-def _gives_up(
-    line: Line, following: Line | None, gave_up: Sequence[Line], agent: _Agent
-) -> bool:
+def _gives_up(line: Line, following: Line | None, gave_up: Sequence[Line], agent: _Agent) -> bool:
     """Say whether the agent ends with its ChildFailedError before it starts workers again."""
     return any(
         line.start < end.start

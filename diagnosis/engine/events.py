@@ -236,7 +236,9 @@ def _bare_exceptions(
         found = None if line.key in known else _BARE.match(line.facts.message)
         if found is None:
             continue
-        raised = Raised(found["type"].decode(), (found["message"] or b"").decode("utf-8", "replace"), None)
+        raised = Raised(
+            found["type"].decode(), (found["message"] or b"").decode("utf-8", "replace"), None
+        )
         subject = subjects.of_line(line)
         folded.setdefault((raised.name, *subject.identity), []).append((line, raised))
     for group in folded.values():

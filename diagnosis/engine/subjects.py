@@ -115,13 +115,10 @@ class Subjects:
             host=host,
             label=captures.get("task", line.facts.source.label),
         )
-        known = self._rank_of(asked)
+        known = self._identities.rank_of(asked)
         if known is not None:
             return self._completed(known, "derived", local_rank, host, pid, printer.attempt)
         return Subject(None, local_rank, host, pid, printer.attempt, None, printer.place)
-
-    def _rank_of(self, asked: Source) -> int | None:
-        return self._identities.rank_of(asked)
 
     def is_report(self, line: Line) -> bool:
         """Say whether a launcher repeats here what another process said."""
@@ -146,7 +143,7 @@ class Subjects:
             return self._completed(
                 source.rank, "printed", source.local_rank, source.host, source.pid, source.attempt
             )
-        known = self._rank_of(source)
+        known = self._identities.rank_of(source)
         if known is not None:
             return self._completed(
                 known, "derived", source.local_rank, source.host, source.pid, source.attempt

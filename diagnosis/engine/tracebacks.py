@@ -25,7 +25,12 @@ _CHAINED = (
 _FRAME = re.compile(
     rb'File "(?P<file>[^"\n]{1,512})", line (?P<line>\d{1,9})(?:, in (?P<function>\S+))?'
 )
-_EXCEPTION = re.compile(rb"(?P<type>[A-Za-z_][\w.]{0,200})(?:: ?(?P<message>.*))?$")
+# What names an exception: any type with a message, or a type that ends as exceptions do.
+_EXCEPTION = re.compile(
+    rb"(?P<type>[A-Za-z_][\w.]{0,200}):(?: (?P<message>.*))?$"
+    rb"|(?P<bare>(?:[\w]+\.)*[A-Z]\w{0,100}(?:Error|Exception|Interrupt|Exit|Iteration|Empty|Full"
+    rb"|Timeout|Abort|Aborted|Failed|Failure|Killed|Died|Expired))$"
+)
 # Text under an exception type that is no exception: a logger's level, a field of a report.
 _NO_EXCEPTION = re.compile(rb"^(?:INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|NOTE|note|File)\b")
 _LIBRARY = re.compile(
@@ -38,6 +43,8 @@ _FOREIGN_BYTES = 1 << 20
 # `[rank3]: `, `[default1]:[rank5]: `, `10: [rank2]: `: labels with numbers, and nothing else.
 _FIXED_PREFIX = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)+")
 _CHAIN_GAP = 4
+# Lines that a terminal cut, or that another process printed without a prefix.
+_STRAYS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,32 +169,39 @@ def _read_one(log: Log, header: Line) -> Traceback:
     lines = [header]
     frames: list[Frame] = []
     margin = _margin(header.facts.message)
+    strays = 0
     for line in _own_lines(log, header):
         message = line.facts.message
         body = message[margin:] if not message[:margin].strip() else message.lstrip()
         if frame := _frame(body):
             frames.append(frame)
-        elif body.strip() and not body.startswith((b" ", b"\t")):
-            lines.append(line)
-            return _ended(log, lines, frames, line, body)
-        if body.startswith(_HEADER):
+        elif body.startswith(_HEADER):
             break
+        elif body.strip() and not body.startswith((b" ", b"\t")):
+            ended = _ended(log, lines, frames, line, body)
+            strays += 1
+            if ended is not None:
+                return ended
+            if strays > _STRAYS:
+                break
         lines.append(line)
         if len(lines) > _OWN_LINES:
             break
     return Traceback(tuple(lines), tuple(frames), None, None, lines[-1])
 
 
-def _ended(log: Log, lines: list[Line], frames: list[Frame], line: Line, body: bytes) -> Traceback:
-    """Close a traceback at the line that names its exception."""
+def _ended(
+    log: Log, lines: Sequence[Line], frames: Sequence[Frame], line: Line, body: bytes
+) -> Traceback | None:
+    """Close a traceback at the line that names its exception; None if this is no such line."""
     match = None if _NO_EXCEPTION.match(body) else _EXCEPTION.match(body.rstrip())
     if match is None:
-        return Traceback(tuple(lines[:-1]), tuple(frames), None, None, lines[-2])
+        return None
     continuation = list(_message_lines(log, line))
     return Traceback(
-        lines=(*lines, *continuation),
+        lines=(*lines, line, *continuation),
         frames=tuple(frames),
-        type=_text(match["type"]),
+        type=_text(match["type"] or match["bare"]),
         message=_text(match["message"] or b"").strip(),
         last=continuation[-1] if continuation else line,
     )

@@ -6,6 +6,7 @@ an exception broken at blanks. The joined text is scanned besides the log, never
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -20,8 +21,12 @@ _BUDGET_BYTES = 1 << 20
 _REACH_BYTES = 8 << 10
 # A terminal is this wide, and cuts this many lines, before a common length is taken for its width.
 _NARROWEST, _WIDEST = 60, 400
-_FEWEST_CUTS = 3
+_FEWEST_CUTS = 2
 _MOST_LONGER_SHARE = 0.1
+# What a line of its own begins with: a stamp, a label, a field, a frame.
+_FRESH = re.compile(
+    r"\[?\d{4}[-/]\d\d|\[\w[\w ]*\]:?|[EWIF]\d{4} |\d\d:\d\d:\d\d|[A-Z]{4,8}:? |\{[\"']|  File \"|Traceback "
+)
 _MOST_PIECES = 12
 _BOX = "│┃|"
 _MESSAGE_PIECES = 4
@@ -87,6 +92,7 @@ def _joined_at_width(pieces: Sequence[_Piece]) -> Iterator[Joined]:
             len(pieces[last].text) == width
             and last + 1 < len(pieces)
             and pieces[last + 1].text
+            and not _FRESH.match(pieces[last + 1].text)
             and last - place < _MOST_PIECES
         ):
             last += 1
@@ -123,8 +129,11 @@ def _joined_messages(pieces: Sequence[_Piece], interesting: Sequence[int]) -> It
             words.append(word)
         if len(words) > 1:
             last = pieces[place + len(words) - 1].end
-            data = " ".join(words).encode()
-            yield Joined(pieces[place].start, pieces[place].end, last, data)
+            longest = max(len(word) for word in words)
+            # A line as long as any may have been cut inside a word, a shorter one was cut at a blank.
+            for glue in (" ", "") if len(words[0]) == longest else (" ",):
+                data = glue.join(words).encode()
+                yield Joined(pieces[place].start, pieces[place].end, last, data)
 
 
 def _unboxed(line: str) -> str:

@@ -1,0 +1,134 @@
+from collections.abc import Sequence
+
+import pytest
+
+from diagnosis.engine import Compiled
+from tests.diagnosis.engine.logs import (
+    PEER_CLOSED,
+    announced,
+    elastic_summary,
+    of_rank,
+    verdict_on,
+)
+
+GLOO_TIMEOUT = (
+    "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/unbound_buffer.cc:78] Timed out"
+    " waiting 20000ms for recv operation to complete"
+)
+
+
+def told(compiled: Compiled, *parts: str) -> tuple[str | None, int | None, str | None]:
+    primary = verdict_on(compiled, *parts).primary
+    assert primary is not None
+    return primary.failure and primary.failure.slug, primary.rank, primary.rank_basis
+
+
+def watchdog(rank: int, *, seq: int, op: str = "ALLREDUCE", numel: int = 9, enqueued: int) -> str:
+    """Return what the watchdog of a rank prints when a collective times out."""
+    stamp = f"[rank{rank}]:[E1130 05:53:43.47500000{rank} ProcessGroupNCCL.cpp"
+    return (
+        f"{stamp}:616] [Rank {rank}] Watchdog caught collective operation timeout:"
+        f" WorkNCCL(SeqNum={seq}, OpType={op}, NumelIn={numel}, NumelOut={numel},"
+        " Timeout(ms)=600000) ran for 600010 milliseconds before timing out.\n"
+        f"{stamp}:1785] [PG ID 0 PG GUID 0(default_pg) Rank {rank}] Exception (either an error or"
+        f" timeout) detected by watchdog at work: {seq}, last enqueued NCCL work: {enqueued},"
+        f" last completed NCCL work: {seq - 1}."
+    )
+
+
+def test_a_rank_that_left_early_is_told_by_its_last_line(compiled: Compiled) -> None:
+    parts = (
+        announced(4),
+        "2026-11-30 06:02:14,119 INFO train: [rank 3] shard exhausted after 65 steps, leaving",
+        *(of_rank(rank, PEER_CLOSED) for rank in (0, 1, 2)),
+    )
+    assert told(compiled, *parts)[:2] == ("uneven-inputs-collective-hang", 3)
+
+
+def test_a_rank_one_collective_behind_ran_less(compiled: Compiled) -> None:
+    parts = [
+        announced(4),
+        *(watchdog(rank, seq=42, enqueued=42) for rank in (0, 2, 3)),
+        "[rank1]:[E1130 05:53:43.475 ProcessGroupNCCL.cpp:1683] [PG ID 0 PG GUID 0(default_pg) Rank"
+        " 1] Received a dump signal due to a collective timeout from  rank 0 and we will try our best"
+        " to dump the debug info. Last enqueued NCCL work: 41, last completed NCCL work: 41.",
+    ]
+    assert told(compiled, *parts)[:2] == ("uneven-inputs-collective-hang", 1)
+
+
+def test_ranks_that_wait_alike_tell_of_no_laggard(compiled: Compiled) -> None:
+    parts = (announced(2), *(watchdog(rank, seq=42, enqueued=42) for rank in (0, 1)))
+    assert told(compiled, *parts)[:2] == ("nccl-watchdog-timeout", None)
+
+
+def test_different_operations_under_one_number_have_lost_their_order(compiled: Compiled) -> None:
+    parts = (
+        announced(2),
+        watchdog(0, seq=42, op="ALLREDUCE", enqueued=42),
+        watchdog(1, seq=42, op="BROADCAST", enqueued=42),
+    )
+    assert told(compiled, *parts)[0] == "collective-order-desync"
+
+
+def test_different_sizes_in_one_operation_differ_in_shape(compiled: Compiled) -> None:
+    parts = (
+        announced(2),
+        watchdog(0, seq=42, numel=1435, enqueued=42),
+        watchdog(1, seq=42, numel=1436, enqueued=42),
+    )
+    assert told(compiled, *parts)[0] == "collective-shape-mismatch"
+
+
+def test_an_exchange_of_uneven_parts_is_healthy(compiled: Compiled) -> None:
+    parts = (
+        announced(2),
+        watchdog(0, seq=42, op="ALLTOALL_BASE", numel=10, enqueued=42),
+        watchdog(1, seq=42, op="ALLTOALL_BASE", numel=20, enqueued=42),
+    )
+    assert told(compiled, *parts)[0] == "nccl-watchdog-timeout"
+
+
+def test_the_one_rank_that_does_not_time_out_is_stalled(compiled: Compiled) -> None:
+    parts = (announced(4), *(of_rank(rank, GLOO_TIMEOUT) for rank in (0, 2, 3)))
+    assert told(compiled, *parts) == ("stalled-rank-collective-timeout", 1, "eliminated")
+
+
+def test_all_ranks_of_several_nodes_timing_out_tells_of_the_network(compiled: Compiled) -> None:
+    lines = [
+        f"2026-11-30 06:20:17,050 INFO train: [rank {rank}] world size 4, pid {9000 + rank},"
+        f" host node-{rank}"
+        for rank in range(4)
+    ]
+    parts = (*lines, *(of_rank(rank, GLOO_TIMEOUT) for rank in range(4)))
+    assert told(compiled, *parts)[:2] == ("inter-node-network-lost", None)
+
+
+@pytest.mark.parametrize("present", [(0, 1), (0, 1, 3)])
+def test_a_lost_peer_that_printed_nothing_has_vanished(
+    compiled: Compiled, present: Sequence[int]
+) -> None:
+    lines = [line for line in announced(4).splitlines() if f"[rank {present[-1]}]" in line][:1]
+    parts = (*lines, *(of_rank(rank, PEER_CLOSED) for rank in present))
+    slug, rank, _basis = told(compiled, *parts)
+    assert slug == "rank-vanished-without-error"
+    assert rank == (2 if len(present) == 3 else None)
+
+
+def test_a_cause_that_a_rank_states_needs_no_comparison(compiled: Compiled) -> None:
+    parts = (
+        announced(4),
+        "2026-11-30 06:02:14,119 INFO train: [rank 3] shard exhausted after 65 steps, leaving",
+        of_rank(0, PEER_CLOSED),
+        of_rank(1, "KeyError: 'mask'"),
+    )
+    assert told(compiled, *parts)[:2] == ("python-key-error", 1)
+
+
+def test_a_killed_rank_is_told_by_its_launcher_not_by_its_silence(compiled: Compiled) -> None:
+    parts = (
+        announced(3),
+        of_rank(0, PEER_CLOSED),
+        of_rank(2, PEER_CLOSED),
+        elastic_summary((0, 9000, -15), (2, 9002, -15), (1, 9001, -9)),
+    )
+    assert told(compiled, *parts)[:2] == ("process-killed-by-sigkill", 1)

@@ -1,0 +1,64 @@
+import textwrap
+
+from diagnosis.engine import Compiled
+from diagnosis.engine.text import LogFile, prepare
+from diagnosis.engine.wrapped import joined_lines
+from tests.diagnosis.engine.logs import of_rank, steps, traceback, verdict_on
+
+
+def joined(text: str, *interesting: str) -> list[str]:
+    data = text.encode()
+    offsets = sorted(data.index(each.encode()) for each in interesting)
+    return [each.data.decode() for each in joined_lines(prepare(LogFile("x", data)), offsets)]
+
+
+def cut(text: str, width: int) -> str:
+    """Cut lines at one width, also inside words, as a terminal does."""
+    return "\n".join(
+        line[start : start + width]
+        for line in text.splitlines()
+        for start in range(0, max(len(line), 1), width)
+    )
+
+
+def test_lines_cut_at_one_width_are_joined() -> None:
+    lines = [f"{number} " + "word " * 30 + "end" for number in range(3)]
+    assert joined(cut("\n".join(lines), 80)) == lines
+
+
+def test_text_without_a_common_width_is_left_alone() -> None:
+    assert joined(steps(1, 50)) == []
+
+
+def test_a_message_broken_at_blanks_is_joined() -> None:
+    text = "ValueError: the batch size is not\nequal to 4 *\n8 * 1\n\nnext paragraph"
+    assert "ValueError: the batch size is not equal to 4 * 8 * 1" in joined(text, "ValueError")
+
+
+def test_a_boxed_message_is_joined_without_its_box() -> None:
+    text = "│ ValueError: the batch size is not │\n│ equal to 32                        │\n╰────╯"
+    assert "ValueError: the batch size is not equal to 32" in joined(text, "ValueError")
+
+
+def test_a_message_cut_inside_a_word_is_found(compiled: Compiled) -> None:
+    error = (
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB. GPU 0 has a total"
+        " capacity of 79.15 GiB of which 1.00 GiB is free."
+    )
+    whole = "\n".join((steps(1, 3), traceback(error), ""))
+    for width in range(70, 100):
+        verdict = verdict_on(compiled, cut(whole, width))
+        assert verdict.primary is not None, width
+        assert verdict.primary.failure is not None, width
+        assert verdict.primary.failure.slug == "cuda-out-of-memory", width
+
+
+def test_a_joined_message_counts_for_the_line_it_begins_on(compiled: Compiled) -> None:
+    text = cut("\n".join((of_rank(0, "KeyError: 'mask'"), "x" * 200, "y" * 200, "z" * 200)), 80)
+    verdict = verdict_on(compiled, text)
+    assert verdict.primary.evidence[0].text.endswith("KeyError: 'mask'")
+
+
+def test_joining_invents_no_match_across_unrelated_lines(compiled: Compiled) -> None:
+    lines = [textwrap.shorten("step " * 40, 90).ljust(90, ".") for _ in range(20)]
+    assert verdict_on(compiled, *lines).outcome == "no_failure"
