@@ -273,7 +273,7 @@ def _resolved(known: Identities, sightings: Iterable[Sighting]) -> Iterator[Sigh
         source = seen.source
         if source.rank is not None or seen.agent:
             continue
-        rank = known.rank_of(source.pid, source.local_rank, source.host, source.label, source.pod)
+        rank = known.rank_of(dataclasses.replace(source, group_rank=None))
         if rank is None and seen.group_size is not None and seen.group_size == known.world_size:
             rank = source.group_rank
         if rank is not None:
