@@ -9,6 +9,7 @@ from denpex import health, views
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
     path("failures/", include("encyclopedia.urls")),
+    path("", include("diagnosis.urls")),
     path("style/", views.style, name="style"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),
