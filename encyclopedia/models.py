@@ -11,7 +11,7 @@ from django.db import models
 from django.db.models import Case, Count, Value, When
 from django.urls import reverse
 
-from encyclopedia.catalogue import SEVERITIES
+from encyclopedia.catalogue import SEVERITIES, SHORT_PAGE
 from encyclopedia.categories import CATEGORY_NAMES
 
 __all__ = ["Alias", "Failure", "LoadedCatalogue", "LookAlike"]
@@ -90,6 +90,11 @@ class Failure(models.Model):
     def get_absolute_url(self) -> str:
         """Return the path of the page."""
         return reverse("failure", args=[self.slug])
+
+    @property
+    def is_short(self) -> bool:
+        """Say whether the page holds no more than the answer and the messages, for now."""
+        return tuple(section["heading"] for section in self.sections) == SHORT_PAGE
 
     def mistaken_for(self) -> FailureQuerySet:
         """Return the failures that name this one as a look-alike."""

@@ -34,6 +34,7 @@ _SECTION = f"{_TEMPLATES}/_section.html"
 _ORDER: Sequence[str | Block] = (
     "Quick answer",
     "What you saw",
+    Block("short", "This page is short", f"{_TEMPLATES}/_short.html"),
     "Is it this?",
     Block("not-this-if", "Not this if", f"{_TEMPLATES}/_not_this_if.html"),
     Block("paste", "Is this what broke your run? Paste your log.", f"{_TEMPLATES}/_paste.html"),
@@ -93,6 +94,7 @@ def context(failure: Failure) -> dict[str, object]:
     facts = _answers(_QUESTIONS, failure.facts)
     monitors = _answers(_MONITORS, failure.facts.get("monitor") or {})
     filled = {
+        "short": failure.is_short,
         "not-this-if": bool(links.look_alikes or links.mistaken_for),
         "paste": True,
         "facts": bool(facts),

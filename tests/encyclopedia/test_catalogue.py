@@ -271,6 +271,18 @@ def test_one_alias_of_two_failures_is_named_at_both(messages: Messages) -> None:
     ] * 2
 
 
+def test_a_page_may_be_short(messages: Messages) -> None:
+    text = FILE[: FILE.index("## Is it this?")]
+    assert parsed(text).is_short
+    assert not parsed().is_short
+    assert messages((str(PATH), text)) == []
+
+
+def test_a_page_between_short_and_whole_is_named(messages: Messages) -> None:
+    text = FILE[: FILE.index("## Why it happens")]
+    assert "the section 'Why it happens' is missing" in messages((str(PATH), text))[0]
+
+
 def test_an_edge_that_stands_twice_is_named(messages: Messages) -> None:
     text = FILE.replace("consequence_of: []", "consequence_of: [other, other]")
     found = messages(("storage/disk-full.md", text), ("storage/other.md", without_alias(FILE)))

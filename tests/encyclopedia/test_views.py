@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from django.test import Client
 
+from encyclopedia import sync
+from encyclopedia.catalogue import Catalogue
 from encyclopedia.rendering import plain_text
 
 pytestmark = pytest.mark.usefixtures("failures")
@@ -124,6 +127,15 @@ def test_the_answer_comes_first_and_references_last(client: Client) -> None:
 def test_a_part_without_content_is_left_out(client: Client) -> None:
     found = headings(text_of(client, "/failures/scratch-quota-exceeded/"))
     assert not {"Symptoms", "Prevent", "In short", "What to watch", "Before and after"} & set(found)
+
+
+def test_a_short_page_says_so(client: Client, small_catalogue: Catalogue) -> None:
+    failure = small_catalogue.failures["peer-closed"]
+    short = replace(failure, sections=failure.sections[:2])
+    sync.load_failures(Catalogue({**small_catalogue.failures, "peer-closed": short}))
+    found = headings(text_of(client, "/failures/peer-closed/"))
+    assert found[:3] == ["Quick answer", "What you saw", "This page is short"]
+    assert "This page is short" not in headings(text_of(client, PAGE))
 
 
 def test_the_title_holds_the_message(client: Client) -> None:
