@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from diagnosis.engine.compiled import Compiled
-from diagnosis.engine.sources import LineFacts, Source, source_of_path
+from diagnosis.engine.sources import LineFacts, Sections, Source
 from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.text import LogFile, Text, prepare
 from diagnosis.engine.wrapped import joined_lines
@@ -65,7 +65,7 @@ class Log:
     hits: dict[int, list[tuple[int, int]]]
     joined: dict[tuple[int, int], bytes] = field(default_factory=dict)
     _lines: dict[tuple[int, int], Line] = field(default_factory=dict)
-    _inherited: tuple[Source, ...] = ()
+    _inherited: tuple[Sections, ...] = ()
     _with: dict[str, list[Line]] = field(default_factory=dict)
 
     def lines_with(self, pattern: str) -> list[Line]:
@@ -94,7 +94,7 @@ class Log:
         line = self._lines.get((file, start))
         if line is None:
             head = self.texts[file].data[start : min(end, start + LINE_BYTES)]
-            facts = self.compiled.envelopes.parse(head, self._inherited[file])
+            facts = self.compiled.envelopes.parse(head, self._inherited[file].at(start))
             speaker = _SPEAKER_FIELDS(facts.source)
             line = Line(
                 file,
@@ -149,7 +149,8 @@ def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
     for number, text in enumerate(texts):
         for index, end in compiled.scanner.scan(text.data):
             hits.setdefault(index, []).append((number, end))
-    log = Log(texts, compiled, hits, _inherited=tuple(source_of_path(text.name) for text in texts))
+    sections = tuple(compiled.envelopes.sections(text.name, text.data) for text in texts)
+    log = Log(texts, compiled, hits, _inherited=sections)
     for number in range(len(texts)):
         _add_wrapped(log, number)
     return log

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import mmap
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -28,6 +30,7 @@ __all__ = [
     "Envelopes",
     "LineFacts",
     "PathPattern",
+    "Sections",
     "Source",
     "default_envelopes",
     "merge",
@@ -42,6 +45,8 @@ SEVERITIES = ("debug", "info", "warning", "error", "fatal")
 _TALLEST_STACK = 12
 # Prefixes are short; what goes on for longer is text.
 _LONGEST_PREFIX = 1024
+# The header that `tail` and `head` put before each of several files.
+_SECTION, _SECTION_END = b"==> ", b" <=="
 # An envelope that ends in a blank has brought its own separator.
 _BLANKS = b" \t"
 # No rank and no pid has more digits.
@@ -148,6 +153,18 @@ _SEVERITY_WORDS: Mapping[str, str] = {
     }.items()
     for word in words.split()
 }
+
+
+@dataclass(frozen=True, slots=True)
+class Sections:
+    """The parts of a file by who wrote them; `starts` are offsets, ascending from 0."""
+
+    starts: tuple[int, ...]
+    sources: tuple[Source, ...]
+
+    def at(self, offset: int) -> Source:
+        """Return who wrote the part that holds `offset`, as far as names of files tell."""
+        return self.sources[bisect_right(self.starts, offset) - 1]
 
 
 class _Layer(NamedTuple):
@@ -294,12 +311,28 @@ class Envelopes:
         text = path.encode("utf-8", "surrogateescape")
         for entry, pattern in self._path_patterns:
             found = pattern.search(text)
-            if found is None:
-                continue
-            told = dict(entry.sets) | told
-            for name, value in found.groups.items():
-                told.setdefault(name, _field_value(name, value))
+            if found is not None:
+                told = {**dict(entry.sets), **_source_fields(found.groups), **told}
+                text = text[: found.start] + b"/" + text[found.end :]
         return _with(NOBODY, told)
+
+    def sections(self, name: str, data: bytes | mmap.mmap) -> Sections:
+        """Return who wrote which part of a file: what `tail` and `head` print of several files.
+
+        They put `==> name <==` before each; all before the first is the file's own, by `name`.
+        """
+        starts = [0]
+        sources = [self.source_of_path(name)]
+        position = data.find(_SECTION)
+        while position >= 0:
+            end = data.find(b"\n", position)
+            header = bytes(data[position : end if end >= 0 else len(data)]).rstrip()
+            if header.endswith(_SECTION_END) and (position == 0 or data[position - 1] in b"\r\n"):
+                inner = header[len(_SECTION) : -len(_SECTION_END)]
+                starts.append(position)
+                sources.append(self.source_of_path(inner.decode("utf-8", "surrogateescape")))
+            position = data.find(_SECTION, position + 1)
+        return Sections(tuple(starts), tuple(sources))
 
     def _peel(self, text: bytes) -> _Peeled:
         layers: list[_Layer] = []
