@@ -25,7 +25,7 @@ PRODUCTION = {
 
 def run(*command: str, **variables: str) -> subprocess.CompletedProcess[str]:
     """Run a Python command with the variables of a deployment, and no others of ours."""
-    ours = {*environment.VARIABLES, "DJANGO_SETTINGS_MODULE"}
+    ours = {*environment.VARIABLES, "DJANGO_SETTINGS_MODULE", "DJANGO_ALLOW_ASYNC_UNSAFE"}
     inherited = {name: value for name, value in os.environ.items() if name not in ours}
     return subprocess.run(
         (sys.executable, *command),
