@@ -286,13 +286,22 @@ def _match_faults(failure: Failure, role: str, told: _Told, catalogue: Catalogue
             yield "is advice, and yields the failure all the same"
         return
     if role in ("cause", "symptom"):
-        if told.primary != failure.slug:
+        if told.primary != failure.slug and not _is_tied(failure, told):
             yield f"the primary is {told.primary or told.outcome}"
     elif told.primary != failure.slug and failure.slug not in set(_stated(told)):
         yield f"not among the consequences; the primary is {told.primary or told.outcome}"
     for other in (told.primary, *_stated(told)):
         if other and other != failure.slug and not _may_stand_beside(failure, other, catalogue):
             yield f"{other} is found as well: join them by an edge, kind_of or looks_like"
+
+
+def _is_tied(failure: Failure, told: _Told) -> bool:
+    """Say whether words cannot tell it from a look-alike: probable, with it as a hypothesis."""
+    return (
+        told.outcome == "probable"
+        and told.others.get(failure.slug) == "hypothesis"
+        and told.primary in {each.slug for each in failure.looks_like}
+    )
 
 
 def _may_stand_beside(failure: Failure, other: str, catalogue: Catalogue) -> bool:

@@ -106,9 +106,7 @@ def judge(
     return Judgement(root, alike, rivals, tuple(explained), tuple(recovered), None)
 
 
-def _stopped(
-    interrupt: Event, events: Sequence[Event], recovered: Sequence[Recovery]
-) -> Judgement:
+def _stopped(interrupt: Event, events: Sequence[Event], recovered: Sequence[Recovery]) -> Judgement:
     """Return the judgement on a run that a person stopped."""
     explained = tuple(
         Explained(event, interrupt, "interrupted") for event in events if event is not interrupt
@@ -123,12 +121,20 @@ def _root(
     unexplained = [event for event in events if id(event) not in explanations]
     top = min((event.role for event in unexplained), key=LEVELS.index)
     candidates = sorted((event for event in unexplained if event.role == top), key=clock.order)
-    root = candidates[0]
+    root = _most_telling(candidates[0], candidates)
     return (
         root,
-        tuple(event for event in candidates[1:] if _alike(event, root)),
-        tuple(event for event in candidates[1:] if not _alike(event, root)),
+        tuple(event for event in candidates if event is not root and _alike(event, root)),
+        tuple(event for event in candidates if not _alike(event, root)),
     )
+
+
+def _most_telling(first: Event, candidates: Sequence[Event]) -> Event:
+    """Return the first event, or its first like that names the rank where it does not itself."""
+    if first.subject.rank is not None:
+        return first
+    alike = (event for event in candidates if _alike(event, first))
+    return next((event for event in alike if event.subject.rank is not None), first)
 
 
 def _demoted(event: Event, forced: frozenset[int]) -> Event:
@@ -206,9 +212,7 @@ def _explanations(events: Sequence[Event], catalogue: Catalogue) -> dict[int, Ex
     return found
 
 
-def _explanation(
-    event: Event, others: Iterable[Event], catalogue: Catalogue
-) -> Explained | None:
+def _explanation(event: Event, others: Iterable[Event], catalogue: Catalogue) -> Explained | None:
     for reason, rule in RULES.items():
         for other in others:
             if not _alike(other, event) and rule(other, event, catalogue):

@@ -59,20 +59,24 @@ def _speaks_of_others(root: Event, catalogue: Catalogue) -> bool:
 
 
 def _of_root(judgement: Judgement, root: Event, roster: Roster) -> Initiator:
-    alike = ranks_of((root, *judgement.peers))
+    events = (root, *judgement.peers)
+    # Who is named by others' lines goes before who printed one: ranks repeat a peer's exception.
+    telling = [event for event in events if event.subject.named] or list(events)
+    alike = ranks_of(telling)
     if len(alike) > 1 and set(alike) >= set(roster.ranks):
         return Initiator(
-            host=_common_host((root, *judgement.peers)),
+            host=_common_host(telling),
             reasons=(f"All {len(alike)} ranks report it, so no one of them is the initiator.",),
         )
+    first = root if root in telling else telling[0]
     reasons: tuple[str, ...] = ()
     if len(alike) > 1:
-        reasons = (f"Rank {root.subject.rank} reports it before the others that do.",)
+        reasons = (f"Rank {first.subject.rank} reports it before the others that do.",)
     return Initiator(
-        rank=root.subject.rank,
-        local_rank=root.subject.local_rank,
-        host=root.subject.host,
-        basis=root.subject.basis,
+        rank=first.subject.rank,
+        local_rank=first.subject.local_rank,
+        host=first.subject.host,
+        basis=first.subject.basis,
         reasons=reasons,
     )
 

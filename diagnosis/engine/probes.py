@@ -106,6 +106,8 @@ PROBES = (
     Probe("elastic-block-rank", r"rank      : \d{1,6} \(local_rank: \d{1,6}\)"),
     # …/errors/error_handler.py: the agent quotes the error of a child
     Probe("elastic-quoted-error", r"no error file defined for parent, to copy child error file"),
+    # ray/train/v2/_internal/execution/worker_group/poll.py: the controller quotes a worker's error
+    Probe("ray-quoted-error", r"\[Rank \d{1,6} Error Snippet\]:"),
     # torch/multiprocessing/spawn.py: the error of a child, quoted by its parent
     Probe("spawn-quoted-error", r"-- Process \d{1,6} terminated with the following error:"),
     Probe("elastic-gave-up", r"ChildFailedError: ?$"),

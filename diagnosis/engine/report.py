@@ -208,7 +208,11 @@ def _why_not_others(findings: Findings) -> Iterable[str]:
         told.add(each.event.failure)
         group = _group(findings.judgement.explained, each.event.failure)
         yield _why_not(findings, each, group)
+    root = findings.judgement.root
     for rival in findings.judgement.rivals[:1]:
+        if root is not None and rival.key == root.key:
+            yield f"{_title(findings, rival)} prints the same line; the log does not decide."
+            continue
         yield (
             f"{_title(findings, rival)} (line {findings.log.number(rival.first)}) stands in the log"
             " as well and came later; nothing ties the two together."
@@ -319,13 +323,41 @@ def _rivals(findings: Findings) -> Iterable[Hypothesis]:
         if rival.failure is None or rival.failure in told or len(told) == HYPOTHESES:
             continue
         told.add(rival.failure)
-        failure = findings.log.compiled.catalogue.failures[rival.failure]
-        yield Hypothesis(
+        yield _rival(findings, rival, findings.log.compiled.catalogue.failures[rival.failure])
+
+
+def _rival(findings: Findings, rival: Event, failure: Failure) -> Hypothesis:
+    line = findings.log.number(rival.first)
+    root = findings.judgement.root
+    if root is not None and rival.key == root.key:
+        return Hypothesis(
             failure=failure.slug,
-            for_=f"Its own words stand on line {findings.log.number(rival.first)}.",
-            against="It stands later in the log than the failure named first.",
-            collect_next=failure.facts.cheapest_check or failure.fix.verify or "",
+            for_=f"Line {line} is what it prints, too.",
+            against="Nothing in this log decides between the two.",
+            collect_next=_tell_apart(findings, root, failure) or _next_step(failure),
         )
+    return Hypothesis(
+        failure=failure.slug,
+        for_=f"Its own words stand on line {line}.",
+        against="It stands later in the log than the failure named first.",
+        collect_next=_next_step(failure),
+    )
+
+
+def _tell_apart(findings: Findings, root: Event, other: Failure) -> str | None:
+    """Return the sentence of either page that says how the two differ."""
+    own = _failure(findings, root)
+    if own is None:
+        return None
+    for page, slug in ((own, other.slug), (other, own.slug)):
+        for each in page.looks_like:
+            if each.slug == slug:
+                return each.tell_apart
+    return None
+
+
+def _next_step(failure: Failure) -> str:
+    return failure.facts.cheapest_check or failure.fix.verify or ""
 
 
 def _possible_causes(findings: Findings, symptom: Failure) -> Iterable[Hypothesis]:
@@ -344,7 +376,7 @@ def _possible_causes(findings: Findings, symptom: Failure) -> Iterable[Hypothesi
             failure=failure.slug,
             for_=f"It is known to end in this symptom: {symptom.title}.",
             against="Nothing in this log shows it.",
-            collect_next=failure.facts.cheapest_check or failure.fix.verify or "",
+            collect_next=_next_step(failure),
         )
 
 

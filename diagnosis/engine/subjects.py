@@ -18,8 +18,15 @@ __all__ = ["Subject", "Subjects"]
 
 _BLOCK_RANK = probe_pattern("elastic-block-rank")
 _BLOCK_CAPTURES = r"rank      : (?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)"
+_RAY_SNIPPET = probe_pattern("ray-quoted-error")
+_RAY_CAPTURES = r"\[Rank (?P<rank>\d+) Error Snippet\]:"
+_SNIPPET_BYTES = 1 << 15
+# ray/_private/ray_logging/__init__.py: one line stands for the same line of several processes.
+_RAY_REPEATED = b"x across cluster]"
 _SPAWN_QUOTE = probe_pattern("spawn-quoted-error")
 _SPAWN_CAPTURES = r"-- Process (?P<local_rank>\d+) terminated"
+# torch/multiprocessing/spawn.py counts its children from 0.
+_SPAWN_INDEX = r"[pP]rocess (?P<index>\d+) terminated with"
 _BLOCK_FIELDS = (b"exitcode  :", b"error_file:", b"traceback :")
 _BLOCK_TRACEBACK = b"traceback : "
 _QUOTED_ERROR = probe_pattern("elastic-quoted-error")
@@ -61,10 +68,24 @@ class Subjects:
         self._blocks = [capture(_BLOCK_CAPTURES, line.facts.message) for line in blocks]
         self._quotes = {line.key for line in log.lines_with(_QUOTED_ERROR)}
         self._spawned = log.lines_with(_SPAWN_QUOTE)
+        self._snippets = log.lines_with(_RAY_SNIPPET)
+        self._snippet_keys = [line.key for line in self._snippets]
 
     def of_line(self, line: Line) -> Subject:
-        """Return who printed the line."""
+        """Return who printed the line, or whom its printer quotes."""
+        snippet = self._snippet_of(line)
+        if snippet is not None:
+            return self.of_captures(capture(_RAY_CAPTURES, snippet.facts.message), line)
         return self._of_source(line.facts.source)
+
+    def _snippet_of(self, line: Line) -> Line | None:
+        """Return the header of the worker's error that a Ray Train controller quotes here."""
+        place = bisect_right(self._snippet_keys, line.key) - 1
+        if place < 0:
+            return None
+        header = self._snippets[place]
+        near = header.file == line.file and line.start - header.start <= _SNIPPET_BYTES
+        return header if near and header.speaker == line.speaker else None
 
     def of_chain(self, chain: Chain) -> Subject:
         """Return whose exception a chain of tracebacks is."""
@@ -116,13 +137,28 @@ class Subjects:
             label=captures.get("task", line.facts.source.label),
         )
         known = self._identities.rank_of(asked)
+        if known is None:
+            known = self._rank_of_spawned(line, local_rank)
         if known is not None:
             return self._completed(known, "derived", local_rank, host, pid, printer.attempt)
         return Subject(None, local_rank, host, pid, printer.attempt, None, printer.place)
 
+    def _rank_of_spawned(self, line: Line, index: int | None) -> int | None:
+        """Return the rank of a child of torch.multiprocessing: its index, as long as no other node
+        and no larger world is told of."""
+        told_otherwise = self._identities.world is not None or line.facts.source.host is not None
+        if told_otherwise or capture(_SPAWN_INDEX, line.facts.message) == {}:
+            return None
+        return index
+
     def is_report(self, line: Line) -> bool:
         """Say whether a launcher repeats here what another process said."""
-        return line.key in self._quotes or _BLOCK_TRACEBACK in line.facts.message
+        return (
+            line.key in self._quotes
+            or _BLOCK_TRACEBACK in line.facts.message
+            or line.facts.message.rstrip().endswith(_RAY_REPEATED)
+            or self._snippet_of(line) is not None
+        )
 
     def _in_block(self, header: Line) -> Subject | None:
         """Return the rank in whose block of a torchelastic summary a traceback stands."""
