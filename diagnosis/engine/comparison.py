@@ -193,7 +193,7 @@ def _one_rank_stalled(scene: Scene, slug: str) -> Event | None:
     forced = any(end.subject.rank == rank and end.forced for end in scene.ends)
     by_gloo = any(event.failure == "gloo-collective-timeout" for event in timeouts)
     left = any(end.subject.rank == rank and end.is_failure and not end.forced for end in scene.ends)
-    if left or scene.last_line(rank) is None or not (forced or by_gloo):
+    if left or rank not in scene.roster.present or not (forced or by_gloo):
         return None
     return scene.event(slug, list(_witnesses(timeouts)), rank, "eliminated")
 
