@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -17,8 +18,10 @@ __all__ = ["Presence", "Roster", "fates", "read_roster"]
 # How a rank's own lines begin or mark themselves, with `%d` for the rank.
 _MARKS = (b"[rank%d]", b"[rank %d]", b"[Rank %d]", b"rank%d:", b"rank=%d ", b"[RANK%d]")
 _MOST_RANKS = 4096
+_SAMPLE_BYTES = 1 << 18
+_MOST_MISSES = 8
 # A rank beyond the known world is looked for as long as the ones before it were found.
-_LOOK_AHEAD = 8
+_LOOK_AHEAD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +53,7 @@ def read_roster(log: Log, identities: Identities, events: Sequence[Event]) -> Ro
     if world is not None and world > _MOST_RANKS:
         world = None
     present: dict[int, Presence | None] = {}
-    marks = [mark for mark in _MARKS if _occurs(log, mark)]
+    marks = {mark: 0 for mark in _MARKS if _occurs(log, mark)}
     for rank in _ranks_to_look_for(world):
         presence = _presence(log, rank, marks)
         if presence is not None:
@@ -71,23 +74,34 @@ def _ranks_to_look_for(world: int | None) -> range:
 
 
 def _occurs(log: Log, mark: bytes) -> bool:
-    """Say whether one of the first ranks bears the mark; searching all of them in vain is dear."""
-    return any(text.data.find(mark % rank) >= 0 for text in log.texts for rank in (0, 1, 2))
+    """Say whether ranks bear the mark at either end of a text; searching all in vain is dear."""
+    pattern = re.compile(re.escape(mark).replace(b"%d", rb"\d{1,6}"))
+    return any(
+        pattern.search(text.data, 0, _SAMPLE_BYTES)
+        or pattern.search(text.data, max(0, len(text.data) - _SAMPLE_BYTES))
+        for text in log.texts
+    )
 
 
-def _presence(log: Log, rank: int, marks: Iterable[bytes]) -> Presence | None:
-    """Find the first and last line with one of the rank's marks, by search and not by visiting."""
+def _presence(log: Log, rank: int, marks: dict[bytes, int]) -> Presence | None:
+    """Find the first and last line with one of the rank's marks, by search and not by visiting.
+
+    `marks` counts how often each was searched in vain; one that keeps failing is given up.
+    """
     first: Line | None = None
     last: Line | None = None
-    for number, text in enumerate(log.texts):
-        for mark in marks:
-            literal = mark % rank
+    for mark in [mark for mark, misses in marks.items() if misses < _MOST_MISSES]:
+        literal = mark % rank
+        found = False
+        for number, text in enumerate(log.texts):
             start = text.data.find(literal)
             if start < 0:
                 continue
+            found = True
             early, late = log.line_at(number, start), log.line_at(number, text.data.rfind(literal))
             first = early if first is None or early.key < first.key else first
             last = late if last is None or late.key > last.key else last
+        marks[mark] += not found
     return None if first is None or last is None else Presence(rank, first, last)
 
 
