@@ -39,7 +39,7 @@ class BytePattern:
     def __init__(self, pattern: str) -> None:
         self._regexp = binding.RE2(pattern.encode(), _options())
         if not self._regexp.ok():
-            raise PatternError(self._regexp.error())
+            raise PatternError(self._regexp.error().decode())
         self._groups: Sequence[tuple[str, int]] = tuple(
             (name.decode(), number) for name, number in self._regexp.NamedCapturingGroups()
         )

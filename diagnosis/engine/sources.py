@@ -305,6 +305,11 @@ class Envelopes:
             behind = behind or literal
         return ranked or text[:front_end] or behind
 
+    def names(self, line: bytes) -> tuple[str, ...]:
+        """Return the names of the envelopes around a line, outermost first, for those who add one."""
+        layers = self._peel(without_escapes(line)[0]).layers
+        return tuple(layer.envelope.name for layer in layers)
+
     def source_of_path(self, path: str) -> Source:
         """Return what a file's name or path tells of who wrote it."""
         told: dict[str, Any] = {}
