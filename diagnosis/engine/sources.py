@@ -306,7 +306,7 @@ class Envelopes:
         return ranked or text[:front_end] or behind
 
     def names(self, line: bytes) -> tuple[str, ...]:
-        """Return the names of the envelopes around a line, outermost first, for those who add one."""
+        """Return the names of the envelopes around a line, outermost first: to see what matched."""
         layers = self._peel(without_escapes(line)[0]).layers
         return tuple(layer.envelope.name for layer in layers)
 

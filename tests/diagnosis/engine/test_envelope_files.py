@@ -105,7 +105,7 @@ def test_a_broken_identity_is_refused(tmp_path: Path, entry: dict[str, Any], rea
 
 
 def test_a_name_that_stands_twice_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(EnvelopeError, match="family.yaml: rank: the name stands twice"):
+    with pytest.raises(EnvelopeError, match=r"family\.yaml: rank: the name stands twice"):
         load_envelopes(folder_with(tmp_path, RANK, RANK))
 
 
@@ -125,19 +125,19 @@ def test_an_envelope_with_two_times_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_that_is_no_yaml_is_refused(tmp_path: Path) -> None:
     (folder_with(tmp_path, RANK) / "family.yaml").write_text("- [", encoding="utf-8")
-    with pytest.raises(EnvelopeError, match="family.yaml: not YAML"):
+    with pytest.raises(EnvelopeError, match=r"family\.yaml: not YAML"):
         load_envelopes(tmp_path)
 
 
 def test_a_file_that_is_no_list_is_refused(tmp_path: Path) -> None:
     (folder_with(tmp_path, RANK) / "family.yaml").write_text("name: x", encoding="utf-8")
-    with pytest.raises(EnvelopeError, match="family.yaml: must be a list of entries"):
+    with pytest.raises(EnvelopeError, match=r"family\.yaml: must be a list of entries"):
         load_envelopes(tmp_path)
 
 
 def test_a_missing_file_is_named(tmp_path: Path) -> None:
     (folder_with(tmp_path, RANK) / "_times.yaml").unlink()
-    with pytest.raises(EnvelopeError, match="_times.yaml: the file is missing"):
+    with pytest.raises(EnvelopeError, match=r"_times\.yaml: the file is missing"):
         load_envelopes(tmp_path)
 
 

@@ -198,7 +198,8 @@ def test_a_rank_within_a_group_stands_for_the_rank_until_a_line_shows_them_to_di
 def test_ray_and_lightning_tie_pids(compiled: Compiled) -> None:
     known = identities(
         compiled,
-        "(TrainController pid=1) - (ip=192.0.2.2, pid=24662) world_rank=1, local_rank=1, node_rank=0",
+        "(TrainController pid=1) - (ip=192.0.2.2, pid=24662) world_rank=1, local_rank=1,"
+        " node_rank=0",
         "(pid=51197) initializing ddp: GLOBAL_RANK: 0, MEMBER: 1/2",
     )
     assert facts(known, 1, "pid", "host", "local_rank", "node_rank") == (24662, "192.0.2.2", 1, 0)

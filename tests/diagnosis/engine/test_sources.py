@@ -128,10 +128,10 @@ def test_a_plain_name_tells_nobody(path: str) -> None:
             id="compose, loguru",
         ),
         pytest.param(
-            b"10.37.13.81: gpu-a-018:3511:3940 [5] ib_plugin.c:1615 NCCL WARN NET/IB : Got completion",
+            b"10.37.13.81: gpu-a-018:3511:3940 [5] ib_plugin.c:1615 NCCL WARN NET/IB : Got",
             ("host", "pid", "device", "rank"),
             ("gpu-a-018", 3511, 5, None),
-            b"NET/IB : Got completion",
+            b"NET/IB : Got",
             id="pdsh, NCCL",
         ),
         pytest.param(
@@ -164,7 +164,8 @@ def test_a_plain_name_tells_nobody(path: str) -> None:
         ),
         pytest.param(
             b" 42%|\xe2\x96\x88\xe2\x96\x88   | 42/100 [00:10<00:14,  4.0it/s][rank6]:[E129"
-            b" 08:52:52.301884120 ProcessGroupNCCL.cpp:1895] [PG ID 0 PG GUID 0(default_pg) Rank 6] x",
+            b" 08:52:52.301884120 ProcessGroupNCCL.cpp:1895] [PG ID 0 PG GUID 0(default_pg) Rank 6]"
+            b" x",
             ("rank", "group_rank", "severity"),
             (6, 6, "error"),
             b"x",
@@ -337,7 +338,7 @@ def test_files_shown_one_after_the_other_keep_their_sources() -> None:
 def test_envelopes_pickle_with_what_they_read() -> None:
     line = b"[pod/a-0/t] 2026-11-30T06:00:01Z [rank2]: x"
     ENVELOPES.parse(line)
-    again = pickle.loads(pickle.dumps(ENVELOPES))  # noqa: S301
+    again = pickle.loads(pickle.dumps(ENVELOPES))
     assert again == ENVELOPES
     assert again.parse(line) == ENVELOPES.parse(line)
 

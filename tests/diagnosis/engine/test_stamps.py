@@ -10,13 +10,16 @@ from diagnosis.engine.envelope_files import load_envelopes
 from diagnosis.engine.stamps import ASSUMED_YEAR, StampReader
 
 READERS = {entry.name: StampReader(entry) for entry in load_envelopes().times}
+MOMENTS = st.datetimes(
+    datetime.datetime.fromisoformat("1971-01-01"), datetime.datetime.fromisoformat("2199-12-31")
+)
 
 
 def epoch(*moment: int) -> float:
     return datetime.datetime(*moment, tzinfo=datetime.UTC).timestamp()
 
 
-@given(st.datetimes(datetime.datetime(1970, 1, 1), datetime.datetime(2199, 12, 31)))
+@given(MOMENTS)
 def test_iso_gives_the_seconds_that_the_calendar_gives(moment: datetime.datetime) -> None:
     stamp = READERS["iso"].read(moment.isoformat(sep=" ", timespec="microseconds").encode())
     assert stamp.seconds == pytest.approx(moment.replace(tzinfo=datetime.UTC).timestamp(), abs=1e-5)
@@ -24,7 +27,7 @@ def test_iso_gives_the_seconds_that_the_calendar_gives(moment: datetime.datetime
 
 
 @given(
-    st.datetimes(datetime.datetime(1971, 1, 1), datetime.datetime(2199, 12, 31)),
+    MOMENTS,
     st.integers(-14 * 60, 14 * 60),
 )
 def test_an_offset_is_taken_off(moment: datetime.datetime, minutes: int) -> None:
