@@ -44,20 +44,17 @@ class Judgement:
 
     `root` is None where nothing failed. `peers` are the events of the root's own failure on other
     ranks. `rivals` are causes that nothing explains and that lost by time or order alone.
-    `interrupted` is set where a person stopped the run before anything failed.
+    `tied` are those of both that may as well have come before the root. `interrupted` is set where a
+    person stopped the run before anything failed.
     """
 
-    root: Event | None
-    peers: tuple[Event, ...]
-    rivals: tuple[Event, ...]
-    explained: tuple[Explained, ...]
-    recovered: tuple[Recovery, ...]
-    interrupted: Event | None
-
-    @property
-    def level(self) -> str | None:
-        """The level of the root among LEVELS."""
-        return None if self.root is None else self.root.role
+    root: Event | None = None
+    peers: tuple[Event, ...] = ()
+    rivals: tuple[Event, ...] = ()
+    tied: tuple[Event, ...] = ()
+    explained: tuple[Explained, ...] = ()
+    recovered: tuple[Recovery, ...] = ()
+    interrupted: Event | None = None
 
 
 class Clock(Protocol):
@@ -68,6 +65,9 @@ class Clock(Protocol):
 
     def order(self, event: Event) -> tuple[object, ...]:
         """Return the sort key of the event's moment."""
+
+    def tied(self, one: Event, other: Event) -> bool:
+        """Say whether the log does not tell which of two events came first."""
 
 
 def judge(
@@ -90,7 +90,7 @@ def judge(
         return _stopped(interrupted, standing, recovered)
     standing = [event for event in standing if event.role in LEVELS]
     if not standing:
-        return Judgement(None, (), (), (), tuple(recovered), None)
+        return Judgement(recovered=tuple(recovered))
     attempt = min(clock.attempt(event) for event in standing)
     later = [event for event in standing if clock.attempt(event) != attempt]
     standing = [event for event in standing if clock.attempt(event) == attempt]
@@ -103,7 +103,14 @@ def judge(
         if id(event) not in chosen
     ]
     explained.extend(Explained(event, root, "later") for event in later)
-    return Judgement(root, alike, rivals, tuple(explained), tuple(recovered), None)
+    return Judgement(
+        root=root,
+        peers=alike,
+        rivals=rivals,
+        tied=tuple(event for event in (*alike, *rivals) if clock.tied(root, event)),
+        explained=tuple(explained),
+        recovered=tuple(recovered),
+    )
 
 
 def _stopped(interrupt: Event, events: Sequence[Event], recovered: Sequence[Recovery]) -> Judgement:
@@ -111,7 +118,7 @@ def _stopped(interrupt: Event, events: Sequence[Event], recovered: Sequence[Reco
     explained = tuple(
         Explained(event, interrupt, "interrupted") for event in events if event is not interrupt
     )
-    return Judgement(None, (), (), explained, tuple(recovered), interrupt)
+    return Judgement(explained=explained, recovered=tuple(recovered), interrupted=interrupt)
 
 
 def _root(

@@ -20,6 +20,7 @@ from diagnosis.engine.log import Log
 from diagnosis.engine.matches import Observation, observe
 from diagnosis.engine.recovery import find_recoveries
 from diagnosis.engine.report import Findings, report, unreadable
+from diagnosis.engine.skew import Skew, read_skew
 from diagnosis.engine.stack import read_stack
 from diagnosis.engine.subjects import Subjects
 from diagnosis.engine.text import LogFile
@@ -38,7 +39,7 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
     log = logs.read(files, compiled)
     reason = why_unreadable(log.texts)
     if reason is not None:
-        return unreadable(compiled, _coverage(log, 0, None), reason)
+        return unreadable(compiled, _coverage(log, 0, None, Skew({}, ())), reason)
     chains = read_chains(log)
     identities = read_identities(log)
     subjects = Subjects(log, identities)
@@ -49,7 +50,8 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
     attempts = read_attempts(log)
     recovered = find_recoveries(log, events, ends, attempts)
     forced = frozenset(end.subject.pid for end in ends if end.forced and end.subject.pid)
-    clock = Clock(attempts)
+    skew = read_skew(log, subjects)
+    clock = Clock(log, attempts, skew)
     judgement = judge(events, compiled.catalogue, forced, recovered, clock)
     told_together = compare(
         Scene(
@@ -72,7 +74,7 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
             judgement=judgement,
             initiator=initiator,
             fates=fates(log, roster, identities, judgement, initiator.rank, ends),
-            coverage=_coverage(log, len(roster.present), roster.world_size),
+            coverage=_coverage(log, len(roster.present), roster.world_size, skew),
             stack=read_stack(log),
         )
     )
@@ -89,14 +91,15 @@ def _ranks_of_lines(
     }
 
 
-def _coverage(log: Log, ranks_seen: int, world_size: int | None) -> Coverage:
+def _coverage(log: Log, ranks_seen: int, world_size: int | None, skew: Skew) -> Coverage:
     return Coverage(
         lines=sum(text.lines for text in log.texts),
         bytes=sum(text.size for text in log.texts),
         ranks_seen=ranks_seen,
         world_size=world_size,
         cut=any(_is_cut(text.data) for text in log.texts),
-        clock_skew=None,
+        clock_skew={host: round(offset, 3) for host, offset in sorted(skew.offsets.items())}
+        or None,
     )
 
 

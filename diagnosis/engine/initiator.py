@@ -68,6 +68,14 @@ def _of_root(judgement: Judgement, root: Event, roster: Roster) -> Initiator:
             host=_common_host(telling),
             reasons=(f"All {len(alike)} ranks report it, so no one of them is the initiator.",),
         )
+    tied = ranks_of([root, *(event for event in judgement.tied if event in telling)])
+    if len(tied) > 1:
+        return Initiator(
+            reasons=(
+                f"Ranks {', '.join(map(str, tied))} report it on different hosts, and the clocks do"
+                " not tell which came first.",
+            ),
+        )
     first = root if root in telling else telling[0]
     reasons: tuple[str, ...] = ()
     if len(alike) > 1:

@@ -213,6 +213,13 @@ def _why_not_others(findings: Findings) -> Iterable[str]:
         if root is not None and rival.key == root.key:
             yield f"{_title(findings, rival)} prints the same line; the log does not decide."
             continue
+        if rival in findings.judgement.tied:
+            yield (
+                f"{_title(findings, rival)} (line {findings.log.number(rival.first)} of"
+                f" {findings.log.name(rival.first)}) may have come first: the clocks of the two"
+                " files do not tell."
+            )
+            continue
         yield (
             f"{_title(findings, rival)} (line {findings.log.number(rival.first)}) stands in the log"
             " as well and came later; nothing ties the two together."
