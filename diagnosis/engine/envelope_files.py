@@ -11,6 +11,7 @@ general of the two and is tried later.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from graphlib import CycleError, TopologicalSorter
@@ -287,7 +288,7 @@ def _envelope(body: _Body, pattern: str, where: str) -> Envelope:
         family=where.partition(".")[0],
         pattern=pattern,
         sets=_sets(body, where),
-        time_format=_time_name(body, where),
+        time_format=_time_name(body),
         follows=follows,
         json=_record_keys(body, where),
     )
@@ -296,6 +297,10 @@ def _envelope(body: _Body, pattern: str, where: str) -> Envelope:
 def _check_groups(pattern: str, allowed: frozenset[str], where: str) -> None:
     if unknown := sorted(_compiled(pattern, where).names - allowed):
         raise EnvelopeError(f"{where}: no field is called {', '.join(unknown)}")
+    # RE2 lets a name stand twice, and then reads one of the two groups.
+    for name, times in Counter(_GROUP_NAME.findall(pattern)).items():
+        if times > 1:
+            raise EnvelopeError(f"{where}: the group {name[4:-1]} stands twice")
 
 
 def _sets(body: _Body, where: str) -> tuple[tuple[str, str], ...]:
@@ -305,11 +310,10 @@ def _sets(body: _Body, where: str) -> tuple[tuple[str, str], ...]:
     return tuple(sorted(sets.items()))
 
 
-def _time_name(body: _Body, where: str) -> str | None:
-    names = {name for prefix, name in _PLACEHOLDER.findall(body["pattern"]) if prefix}
-    if len(names) > 1:
-        raise EnvelopeError(f"{where}: an envelope holds one time at most")
-    return names.pop() if names else None
+def _time_name(body: _Body) -> str | None:
+    """Return the name of the format in which the envelope's time is written."""
+    names = (name for prefix, name in _PLACEHOLDER.findall(body["pattern"]) if prefix)
+    return next(names, None)
 
 
 def _record_keys(body: _Body, where: str) -> RecordKeys | None:
