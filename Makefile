@@ -40,14 +40,28 @@ test: $(FOR_ALL) ## Run all tests, on a PostgreSQL and a Valkey of their own (TE
 	@$(RUN) tests.chromium
 	@$(RUN) pytest $(TESTS)
 
-.PHONY: check
-check: $(FOR_ALL) ## Check style, types, imports, failure files, settings and migrations
-	@$(RUN) ruff check --quiet .
+CHECKS := check-style check-types check-imports check-failures check-settings check-migrations
+.PHONY: check $(CHECKS)
+check: $(CHECKS) ## Check style, types, imports, failure files, settings and migrations
+$(CHECKS): $(FOR_ALL)
+
+check-style:
+	@$(RUN) ruff check --quiet --output-format concise .
 	@$(RUN) ruff format --check --quiet .
+
+check-types:
 	@$(RUN) mypy
+
+check-imports:
 	@$(BIN)/lint-imports
+
+check-failures:
 	@$(BIN)/denpex check
+
+check-settings:
 	@$(DEPLOYED) $(BIN)/python manage.py check --deploy --fail-level WARNING
+
+check-migrations:
 	@DENPEX_DEBUG=1 $(RUN) denpex.embedded $(BIN)/python manage.py makemigrations --check --dry-run
 
 .PHONY: format

@@ -90,8 +90,8 @@ def _run(stop: Stop, variables: Mapping[str, str]) -> NoReturn:
                 site = _Site(supervisor, folder, variables, listener)
                 site.start_services()
                 site.prepare()
-                site.start()
-                site.wait_for_first_page()
+                site.serve()
+                site.work()
                 _say(f"Denpex is ready at {address}")
                 _say(f"Press Ctrl-C to stop it. Its logs are in {folder / 'logs'}.")
                 supervisor.watch()
@@ -142,29 +142,28 @@ class _Site:
         _say("Preparing the database …")
         self._supervisor.finish(self._process("prepare", "denpex.prepare"))
 
-    def start(self) -> None:
-        """Start gunicorn, a worker and beat."""
-        celery = ("celery", "-A", "denpex.celery")
-        processes = min(4, os.cpu_count() or 1)
-        self._supervisor.keep(
-            self._process(
-                *("gunicorn", "gunicorn", "denpex.wsgi:application"),
-                # The runner holds the port, so that it stays ours while gunicorn starts again.
-                *("--bind", f"fd://{self._listener.fileno()}"),
-                *("--workers", "2", "--threads", "4"),
-                *("--graceful-timeout", "5", "--no-control-socket"),
-            ),
-            self._process(
-                *("worker", *celery, "worker", "--loglevel=INFO", f"--concurrency={processes}")
-            ),
-            self._process(
-                *("beat", *celery, "beat", "--loglevel=INFO", "--pidfile="),
-                f"--schedule={self._folder / 'beat-schedule'}",
-            ),
+    def serve(self) -> None:
+        """Start gunicorn, and wait for the first page."""
+        gunicorn = self._process(
+            *("gunicorn", "gunicorn", "denpex.wsgi:application"),
+            # The runner holds the port, so that it stays ours while gunicorn starts again.
+            *("--bind", f"fd://{self._listener.fileno()}"),
+            *("--workers", "2", "--threads", "4"),
+            *("--graceful-timeout", "5", "--no-control-socket"),
         )
+        self._supervisor.keep(gunicorn)
+        self._wait_for_first_page()
 
-    def wait_for_first_page(self) -> None:
-        """Return once the first page answers; raises UpError where it fails or stays silent."""
+    def work(self) -> None:
+        """Start a Celery worker and beat; until they are up, jobs wait in the queue."""
+        celery = ("celery", "-A", "denpex.celery")
+        concurrency = min(4, os.cpu_count() or 1)
+        schedule = self._folder / "beat-schedule"
+        worker = (*celery, "worker", "--loglevel=INFO", f"--concurrency={concurrency}")
+        beat = (*celery, "beat", "--loglevel=INFO", "--pidfile=", f"--schedule={schedule}")
+        self._supervisor.keep(self._process("worker", *worker), self._process("beat", *beat))
+
+    def _wait_for_first_page(self) -> None:
         deadline = time.monotonic() + READY_SECONDS
         while True:
             self._supervisor.refuse_ended()
@@ -289,4 +288,6 @@ def _secret_key(path: Path) -> str:
 
 
 def _say(text: str) -> None:
-    print(text, flush=True)
+    # The site goes on where nobody reads any longer, as below `make run | head`.
+    with contextlib.suppress(BrokenPipeError):
+        print(text, flush=True)
