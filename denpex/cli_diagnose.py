@@ -10,10 +10,13 @@ import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from diagnosis.engine import LogFile, diagnose, load_compiled
-from diagnosis.engine.masking import Masked, mask
 from diagnosis.engine.verdict import Primary, Verdict
+
+if TYPE_CHECKING:
+    from diagnosis.engine.masking import Masked
 
 __all__ = ["InputError", "diagnose_files", "print_json", "print_verdict"]
 
@@ -45,6 +48,8 @@ def diagnose_files(names: Sequence[str], *, mask: bool) -> tuple[Verdict, Masked
 
 
 def _mask(files: Sequence[LogFile]) -> Masked:
+    from diagnosis.engine.masking import mask
+
     return mask(files)
 
 
@@ -175,7 +180,7 @@ def _consequences(verdict: Verdict) -> Iterator[str]:
     yield "Consequences"
     for each in verdict.consequences:
         ranks = f" on rank{'s' * (len(each.ranks) > 1)} {_spans(each.ranks)}" if each.ranks else ""
-        yield f"  {each.failure}{ranks}, {each.count} × from {each.file}:{each.first_line}"
+        yield f"  {each.failure}{ranks}, {each.count} times from {each.file}:{each.first_line}"
 
 
 def _recovered(verdict: Verdict) -> Iterator[str]:
@@ -193,7 +198,7 @@ def _masked(masked: Masked | None) -> Iterator[str]:
     yield ""
     yield "Masked"
     for each in masked.replacements:
-        yield f"  {each.placeholder}: first on line {each.line} of {each.file}, {each.count} ×"
+        yield f"  {each.placeholder}: first on line {each.line} of {each.file}, {each.count} times"
 
 
 def _spans(ranks: Sequence[int]) -> str:

@@ -102,6 +102,7 @@ def score(case: Case, verdict: Verdict, catalogue: Catalogue) -> Score:
     stated = verdict.outcome in _DECIDED_OUTCOMES
     confidence = primary.confidence if primary else None
     positive = not case.is_negative
+    sure = stated and top1 and confidence in ("high", "medium")
     wrong = stated and not top1
     return Score(
         case=case,
@@ -111,7 +112,7 @@ def score(case: Case, verdict: Verdict, catalogue: Catalogue) -> Score:
         rank=primary.rank if primary else None,
         top1=top1 if positive else None,
         top3=(top1 or bool(case.right.intersection(hypotheses))) if positive else None,
-        decided=_decided(case, catalogue, stated and top1 and confidence in ("high", "medium")),
+        decided=sure if _counts_as_cause(case, catalogue) else None,
         rank_right=_rank_right(case, verdict),
         rank_invented=_rank_invented(case, verdict),
         wrong=wrong,
@@ -123,12 +124,10 @@ def score(case: Case, verdict: Verdict, catalogue: Catalogue) -> Score:
     )
 
 
-def _decided(case: Case, catalogue: Catalogue, decided: bool) -> bool | None:
-    """Count only cases whose truth is a cause; one not in the catalogue yet counts as a cause."""
-    if case.is_negative:
-        return None
+def _counts_as_cause(case: Case, catalogue: Catalogue) -> bool:
+    """Say whether the truth is a cause; a failure that the catalogue lacks counts as one."""
     failure = catalogue.failures.get(case.truth["primary"])
-    return decided if failure is None or failure.role == "cause" else None
+    return not case.is_negative and (failure is None or failure.role == "cause")
 
 
 def _rank_right(case: Case, verdict: Verdict) -> bool | None:
@@ -171,6 +170,8 @@ _RATES: dict[str, Callable[[Score], bool | None]] = {
     "evidence": lambda score: score.evidence,
     "fix": lambda score: score.fix,
 }
+# What makes a case a miss; evidence and fix are counted, and not listed.
+_LISTED = ("top-1", "top-3", "decided", "rank", "negatives")
 _COUNTS: dict[str, Callable[[Score], bool]] = {
     "invented": lambda score: score.rank_invented,
     "wrong": lambda score: score.wrong,
@@ -222,7 +223,7 @@ def _cell(value: object) -> str:
 
 def _missed(score_: Score) -> bool:
     return (
-        False in (score_.top1, score_.decided, score_.rank_right, score_.negative_right)
+        any(_RATES[name](score_) is False for name in _LISTED)
         or score_.rank_invented
         or score_.wrong
     )
@@ -231,7 +232,8 @@ def _missed(score_: Score) -> bool:
 def _miss(score_: Score) -> dict[str, str]:
     truth = score_.case.truth
     faults = [
-        name for name, read in (*_RATES.items(), *_COUNTS.items()) if _is_fault(name, read(score_))
+        *(name for name, read in _RATES.items() if name in _LISTED and read(score_) is False),
+        *(name for name, read in _COUNTS.items() if read(score_)),
     ]
     words = (
         f"{score_.case.id}: {', '.join(faults)}; said {score_.outcome} {score_.slug}"
@@ -239,7 +241,3 @@ def _miss(score_: Score) -> dict[str, str]:
         f" rank {truth['initiating_rank']} [{truth['difficulty']}]"
     )
     return {"case": score_.case.id, "words": words}
-
-
-def _is_fault(name: str, value: bool | None) -> bool:
-    return value is True if name in _COUNTS else value is False and name not in ("evidence", "fix")

@@ -42,7 +42,7 @@ _SHORTEST_SENTENCE = 25
 _ORDINARY_LINES = b"""\
 2026-11-30 06:21:07,000 INFO train: [rank 3] step 120/100000 | loss 2.31 | grad_norm 0.44 | lr 1e-3
 [rank5]: {'loss': 1.2, 'grad_norm': 0.3, 'learning_rate': 2e-05, 'epoch': 0.4}
-[default7]:[rank7]: iteration 40/ 1000 | consumed samples: 5120 | elapsed time per iteration (ms): 9.1
+[default7]:[rank7]: iteration 40/ 1000 | consumed samples: 5120 | elapsed time per step (ms): 9.1
 [1,11]<stdout>:epoch 3 batch 40 accuracy 0.71
  12%|####      | 120/1000 [00:52<06:21,  2.31it/s]
 (RayTrainWorker pid=4711) step 9 loss 1.1

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.log import Line, Log
-from diagnosis.engine.progress import lines_of_progress
 from diagnosis.engine.probes import ending_pattern, probe_pattern
+from diagnosis.engine.progress import lines_of_progress
 
 __all__ = ["Attempts", "read_attempts"]
 

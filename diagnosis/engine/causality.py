@@ -44,8 +44,8 @@ class Judgement:
 
     `root` is None where nothing failed. `peers` are the events of the root's own failure on other
     ranks. `rivals` are causes that nothing explains and that lost by time or order alone.
-    `tied` are those of both that may as well have come before the root. `interrupted` is set where a
-    person stopped the run before anything failed.
+    `tied` are those of both that may have come before the root as well. `interrupted` is set where
+    a person stopped the run before anything failed.
     """
 
     root: Event | None = None

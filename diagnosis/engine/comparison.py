@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from diagnosis.engine.causality import LEVELS, Judgement, ranks_of
 from diagnosis.engine.endings import ProcessEnd
-from diagnosis.engine.events import Event
+from diagnosis.engine.events import Event, Witness
 from diagnosis.engine.fates import Roster
 from diagnosis.engine.identities import Identities
 from diagnosis.engine.log import Line
@@ -28,7 +28,8 @@ LOST_PEERS = frozenset({"gloo-peer-closed", "nccl-remote-peer-closed"})
 _UNEVEN_OPERATIONS = frozenset({"ALLTOALL", "ALLTOALL_BASE", "SEND", "RECV", "COALESCED"})
 # What a rank says last that has done its share and goes.
 _LEAVING = BytePattern(
-    r"(?i:\b(?:finished|exhausted|leaving|exiting|done|completed?|no more (?:data|batches|samples))\b)"
+    r"(?i:\b(?:finished|exhausted|leaving|exiting|done|completed?"
+    r"|no more (?:data|batches|samples))\b)"
 )
 _GROUP = r"\[PG (?:ID [^ \]\n]+ PG )?GUID (?P<group>[^ \]\n]+)"
 
@@ -64,7 +65,7 @@ class Scene:
     def event(
         self,
         slug: str,
-        lines: Sequence[tuple[Line, int, str]],
+        lines: Sequence[Witness],
         rank: int | None = None,
         basis: str | None = None,
     ) -> Event:
@@ -77,13 +78,13 @@ class Scene:
             basis=basis,
             named=True,
         )
-        first, hit, _role = lines[0]
+        first = lines[0]
         return Event(
             failure=slug,
             role=self.catalogue.failures[slug].role,
             subject=subject,
-            first=first,
-            hit=hit,
+            first=first.line,
+            hit=first.hit,
             count=len(lines),
             captures={},
             lines=tuple(lines),
@@ -135,12 +136,13 @@ def _differing(scene: Scene, slug: str, name: str) -> Event | None:
             kinds.setdefault(same, {}).setdefault(captured[name], each)
     for values in kinds.values():
         if len(values) > 1:
-            return scene.event(slug, [_line(each, "cause") for each in values.values()])
+            return scene.event(slug, [_witness(scene, each, "cause") for each in values.values()])
     return None
 
 
-def _line(observation: Observation, role: str) -> tuple[Line, int, str]:
-    return observation.line, observation.hit, role
+def _witness(scene: Scene, observation: Observation, role: str) -> Witness:
+    rank = scene.rank_of.get(observation.key)
+    return Witness(observation.line, observation.hit, role, rank)
 
 
 def _one_rank_ran_out(scene: Scene, slug: str) -> Event | None:
@@ -156,7 +158,7 @@ def _left_early(scene: Scene, slug: str) -> Event | None:
         if last is None or rank in failed or not complaints:
             continue
         if _LEAVING.search(last.facts.message) is not None:
-            lines = [(last, last.end, "cause"), *_witnesses(complaints)]
+            lines = [Witness(last, last.end, "cause", rank), *_witnesses(complaints)]
             return scene.event(slug, lines, rank, "printed")
     return None
 
@@ -179,7 +181,10 @@ def _lags_behind(scene: Scene, slug: str) -> Event | None:
         return None
     (rank,) = behind
     ahead = max(enqueued.items(), key=lambda item: (item[1][0], -item[0]))[1][1]
-    lines = [_line(enqueued[rank][1], "cause"), _line(ahead, "symptom")]
+    lines = [
+        _witness(scene, enqueued[rank][1], "cause"),
+        _witness(scene, ahead, "symptom"),
+    ]
     return scene.event(slug, lines, rank, "derived")
 
 
@@ -223,13 +228,13 @@ def _rank_vanished(scene: Scene, slug: str) -> Event | None:
     return None
 
 
-def _witnesses(events: Sequence[Event]) -> Iterator[tuple[Line, int, str]]:
+def _witnesses(events: Sequence[Event]) -> Iterator[Witness]:
     """Yield the first line of the first events of each rank."""
     told: set[int | None] = set()
     for event in sorted(events, key=lambda each: each.key):
         if event.subject.rank not in told:
             told.add(event.subject.rank)
-            yield event.first, event.hit, event.role
+            yield Witness(event.first, event.hit, event.role, event.subject.rank)
 
 
 RULES: Mapping[str, Rule] = {

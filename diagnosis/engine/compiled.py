@@ -19,9 +19,9 @@ from pathlib import Path
 
 import hyperscan
 
+from diagnosis.engine.identities import load_identity_patterns
 from diagnosis.engine.probes import PROBES, STACK
 from diagnosis.engine.scanner import Scanner
-from diagnosis.engine.identities import load_identity_patterns
 from diagnosis.engine.sources import Envelopes
 from diagnosis.engine.version import VERSION
 from encyclopedia import catalogue as catalogue_module
@@ -54,7 +54,7 @@ class Compiled:
 
 
 def compile_catalogue(catalogue: Catalogue, fingerprint: str) -> Compiled:
-    """Build the table and the database; raises ValueError naming a pattern that does not compile."""
+    """Build the table and the database; ValueError names a pattern that does not compile."""
     # YAML is read only when the cache is built, and takes longer to import than a log to diagnose.
     from diagnosis.engine.envelope_files import load_envelopes
 
@@ -105,7 +105,8 @@ def cache_folder() -> Path:
     chosen = os.environ.get("DENPEX_CACHE")
     if chosen:
         return Path(chosen)
-    return Path(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")) / "denpex"
+    base = os.environ.get("XDG_CACHE_HOME")
+    return (Path(base) if base else Path("~/.cache").expanduser()) / "denpex"
 
 
 def _fingerprint(folder: Path) -> str:
@@ -122,11 +123,11 @@ def _fingerprint(folder: Path) -> str:
 
 
 def _machine_key(fingerprint: str) -> str:
-    """Name what a database depends on besides its content: Hyperscan's version and the processor."""
+    """Name what a database depends on besides its content: Hyperscan and the processor."""
     digest = hashlib.sha256()
     for part in (
         fingerprint,
-        hyperscan.__version__,
+        getattr(hyperscan, "__version__", ""),
         platform.machine(),
         platform.python_version(),
         _processor_features(),
@@ -137,7 +138,7 @@ def _machine_key(fingerprint: str) -> str:
 
 def _processor_features() -> str:
     try:
-        with open("/proc/cpuinfo", encoding="utf-8", errors="replace") as info:
+        with Path("/proc/cpuinfo").open(encoding="utf-8", errors="replace") as info:
             for line in info:
                 if line.startswith(("flags", "Features")):
                     return line
@@ -153,7 +154,8 @@ def _read(path: Path) -> Compiled | None:
             if not (_ours_alone(path.parent.stat()) and _ours_alone(os.fstat(file.fileno()))):
                 return None
             compiled, database = pickle.load(file)  # noqa: S301, a file of this user alone
-            return Compiled(**compiled, scanner=Scanner.from_bytes(database))
+            patterns = [pattern.encode() for pattern in compiled["index"]]
+            return Compiled(**compiled, scanner=Scanner(patterns, database))
     except Exception:  # noqa: BLE001, whatever is wrong with a cache, rebuilding mends it
         return None
 

@@ -12,7 +12,7 @@ from diagnosis.engine.comparison import Scene, compare
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.endings import read_ends
 from diagnosis.engine.events import fold
-from diagnosis.engine.fates import fates, read_roster
+from diagnosis.engine.fates import fates, read_roster, words_of_fate
 from diagnosis.engine.identities import read_identities
 from diagnosis.engine.initiator import find_initiator
 from diagnosis.engine.legible import why_unreadable
@@ -68,12 +68,13 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
         events = [*events, told_together]
         judgement = judge(events, compiled.catalogue, forced, recovered, clock)
     initiator = find_initiator(judgement, roster, identities, compiled.catalogue)
+    words = words_of_fate(roster, judgement, ends, initiator.rank)
     return report(
         Findings(
             log=log,
             judgement=judgement,
             initiator=initiator,
-            fates=fates(log, roster, identities, judgement, initiator.rank, ends),
+            fates=fates(log, roster, identities, words),
             coverage=_coverage(log, len(roster.present), roster.world_size, skew),
             stack=read_stack(log),
         )

@@ -1,10 +1,11 @@
-"""Events: one thing that happened to one source, folded from observations, tracebacks and endings."""
+"""Events: one thing that happened to one source, folded from all that tells of it."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.log import Line, Log
@@ -20,7 +21,7 @@ from diagnosis.engine.subjects import Subject, Subjects
 from diagnosis.engine.tracebacks import Chain, Traceback
 from encyclopedia.catalogue import ROLES
 
-__all__ = ["Event", "Exit", "Raised", "fold"]
+__all__ = ["Event", "Exit", "Raised", "Witness", "fold"]
 
 # Unknown exceptions whose words say that another process was lost: they hurt here, and began there.
 _PEER_WORDS = (
@@ -42,8 +43,17 @@ _BARE = re.compile(
     rb"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))(?:$|: ?(?P<message>.*))"
 )
 
-# A process that aborts has said why, be it to a log that is not here: it tells no more than an exit.
+# A process that aborts has said why, if only to another log: it tells no more than an exit.
 _ABORTED = 6
+
+
+class Witness(NamedTuple):
+    """A line that tells of an event: where in it the pattern ended, as what, and of which rank."""
+
+    line: Line
+    hit: int
+    role: str
+    rank: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +108,7 @@ class Event:
     raised: Raised | None = None
     exit: Exit | None = None
     reported: bool = False
-    lines: tuple[tuple[Line, int, str], ...] = field(default=())
+    lines: tuple[Witness, ...] = ()
 
     @property
     def key(self) -> tuple[int, int]:
@@ -153,10 +163,11 @@ def _folded(group: Sequence[Observation], chains: Sequence[Chain], subjects: Sub
         for name, value in observation.captures.items():
             captures.setdefault(name, value)
     chain = next((each.chain for each in group if each.chain is not None), None)
+    subject = subjects.of_observation(strongest, chains)
     return Event(
         failure=strongest.failure,
         role=strongest.role,
-        subject=subjects.of_observation(strongest, chains),
+        subject=subject,
         first=group[0].line,
         hit=group[0].hit,
         count=len(group),
@@ -165,7 +176,7 @@ def _folded(group: Sequence[Observation], chains: Sequence[Chain], subjects: Sub
         depth=0 if chain is None else _depth(group, chains[chain]),
         raised=None if chain is None else raised_by(chains[chain]),
         reported=all(subjects.is_report(each.line) for each in group),
-        lines=tuple((each.line, each.hit, each.role) for each in group),
+        lines=tuple(Witness(each.line, each.hit, each.role, subject.rank) for each in group),
     )
 
 
@@ -206,11 +217,13 @@ def _unknown_exceptions(
             folded.setdefault((raised.name, *subject.identity), []).append((index, raised))
     for group in folded.values():
         index, raised = group[0]
+        role = _role_of_unknown(raised)
+        subject = subjects.of_chain(chains[index])
         last = _exception_line(chains[index], raised)
         yield Event(
             failure=None,
-            role=_role_of_unknown(raised),
-            subject=subjects.of_chain(chains[index]),
+            role=role,
+            subject=subject,
             first=last,
             hit=last.end,
             count=len(group),
@@ -219,7 +232,7 @@ def _unknown_exceptions(
             raised=raised,
             reported=all(subjects.is_report(chains[each].first) for each, _ in group),
             lines=tuple(
-                (line, line.end, _role_of_unknown(raised))
+                Witness(line, line.end, role, subject.rank)
                 for line in (_exception_line(chains[each], raised) for each, raised in group)
             ),
         )
@@ -244,17 +257,18 @@ def _bare_exceptions(
     for group in folded.values():
         line, raised = group[0]
         role = _role_of_unknown(raised)
+        subject = subjects.of_line(line)
         yield Event(
             failure=None,
             role=role,
-            subject=subjects.of_line(line),
+            subject=subject,
             first=line,
             hit=line.hit,
             count=len(group),
             captures={},
             raised=raised,
             reported=all(subjects.is_report(each) for each, _ in group),
-            lines=tuple((each, each.hit, role) for each, _ in group),
+            lines=tuple(Witness(each, each.hit, role, subject.rank) for each, _ in group),
         )
 
 
@@ -314,7 +328,7 @@ def _unexplained_ends(ends: Sequence[ProcessEnd], events: Sequence[Event]) -> It
             captures={},
             exit=Exit(end.exitcode, end.signal),
             reported=True,
-            lines=((end.line, end.line.hit, "summary"),),
+            lines=(Witness(end.line, end.line.hit, "summary", end.subject.rank),),
         )
 
 

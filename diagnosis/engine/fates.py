@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.causality import Judgement
@@ -13,7 +13,7 @@ from diagnosis.engine.identities import Identities
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.verdict import RankFate
 
-__all__ = ["Presence", "Roster", "fates", "read_roster"]
+__all__ = ["Presence", "Roster", "fates", "read_roster", "words_of_fate"]
 
 # How a rank's own lines begin or mark themselves, with `%d` for the rank.
 _MARKS = (b"[rank%d]", b"[rank %d]", b"[Rank %d]", b"rank%d:", b"rank=%d ", b"[RANK%d]")
@@ -106,53 +106,35 @@ def _presence(log: Log, rank: int, marks: dict[bytes, int]) -> Presence | None:
 
 
 def fates(
-    log: Log,
-    roster: Roster,
-    identities: Identities,
-    judgement: Judgement,
-    initiating_rank: int | None,
-    ends: Sequence[ProcessEnd],
+    log: Log, roster: Roster, identities: Identities, words: Mapping[int, str]
 ) -> tuple[RankFate, ...]:
-    """Return the fate of every rank of the roster, ascending."""
-    waiting = set(_ranks_with_role(judgement, "symptom"))
-    hurt = set(_ranks_with_role(judgement, "consequence")) | _failed_otherwise(judgement)
+    """Return the fate of every rank of the roster, ascending; `words` has the word for each."""
+    return tuple(_fate(log, roster, identities, rank, words[rank]) for rank in roster.ranks)
+
+
+def words_of_fate(
+    roster: Roster,
+    judgement: Judgement,
+    ends: Sequence[ProcessEnd],
+    initiating_rank: int | None,
+) -> dict[int, str]:
+    """Return the strongest thing that is known of each rank: what is said last wins."""
     told = {end.subject.rank for end in ends if end.told or end.forced or end.signal == _TERMINATED}
-    return tuple(
-        _fate(
-            log,
-            roster,
-            identities,
-            rank,
-            _word(rank, initiating_rank, waiting, hurt, told, roster, judgement),
-        )
-        for rank in roster.ranks
-    )
+    unhurt = "finished" if judgement.root is None else "torn_down"
+    words = {rank: unhurt if rank in roster.present else "not_in_this_log" for rank in roster.ranks}
+    for fate, ranks in (
+        ("torn_down", told),
+        ("aborted_by_peer", _failed_otherwise(judgement)),
+        ("aborted_by_peer", set(_ranks_with_role(judgement, "consequence"))),
+        ("stalled_waiting", set(_ranks_with_role(judgement, "symptom"))),
+    ):
+        words.update((rank, fate) for rank in ranks if rank in words)
+    if initiating_rank in words:
+        words[initiating_rank] = "initiated"
+    return words
 
 
 _TERMINATED = 15
-
-
-def _word(
-    rank: int,
-    initiating_rank: int | None,
-    waiting: set[int],
-    hurt: set[int],
-    told: set[int | None],
-    roster: Roster,
-    judgement: Judgement,
-) -> str:
-    """Choose the fate: the strongest thing that is known of the rank."""
-    if rank == initiating_rank:
-        return "initiated"
-    if rank in waiting:
-        return "stalled_waiting"
-    if rank in hurt:
-        return "aborted_by_peer"
-    if rank in told:
-        return "torn_down"
-    if rank not in roster.present:
-        return "not_in_this_log"
-    return "finished" if judgement.root is None else "torn_down"
 
 
 def _ranks_with_role(judgement: Judgement, role: str) -> Iterator[int]:

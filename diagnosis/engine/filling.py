@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from encyclopedia.catalogue import Fix
-
 from diagnosis.engine.verdict import FilledFix
+from encyclopedia.catalogue import Fix
 
 __all__ = ["fill", "fill_command", "fill_fix"]
 
@@ -23,7 +22,7 @@ def fill(text: str, captures: Mapping[str, str]) -> str:
 
 
 def fill_command(text: str, captures: Mapping[str, str]) -> str:
-    """Put captured values into a command, each only if it is wholly `[\\w./:@+-]`.
+    r"""Put captured values into a command, each only if it is wholly `[\w./:@+-]`.
 
     A value that begins with a hyphen would be read as an option and stays out as well.
     """

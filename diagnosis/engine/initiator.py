@@ -14,6 +14,13 @@ from encyclopedia.catalogue import Catalogue
 __all__ = ["Initiator", "find_initiator"]
 
 
+_TIED = "Ranks {ranks} report it on different hosts, and the clocks do not tell which came first."
+_SILENT = (
+    "Rank {rank} is the only one of {ranks} that reports nothing, and the others report that they"
+    " lost or waited for a peer."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Initiator:
     """The rank and host of the root, how that is known, and the reasons in sentences.
@@ -71,10 +78,7 @@ def _of_root(judgement: Judgement, root: Event, roster: Roster) -> Initiator:
     tied = ranks_of([root, *(event for event in judgement.tied if event in telling)])
     if len(tied) > 1:
         return Initiator(
-            reasons=(
-                f"Ranks {', '.join(map(str, tied))} report it on different hosts, and the clocks do"
-                " not tell which came first.",
-            ),
+            reasons=(_TIED.format(ranks=", ".join(map(str, tied))),),
         )
     first = root if root in telling else telling[0]
     reasons: tuple[str, ...] = ()
@@ -113,9 +117,6 @@ def _by_elimination(
         local_rank=known.local_rank,
         host=known.host,
         basis="eliminated",
-        reasons=(
-            f"Rank {rank} is the only one of {len(roster.ranks)} that reports nothing,"
-            " and the others report that they lost or waited for a peer.",
-        ),
+        reasons=(_SILENT.format(rank=rank, ranks=len(roster.ranks)),),
         witnesses=tuple(complaining[:2]),
     )

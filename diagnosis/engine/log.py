@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from diagnosis.engine.compiled import Compiled
-from diagnosis.engine.sources import LineFacts, Sections, Source
 from diagnosis.engine.probes import probe_pattern
+from diagnosis.engine.sources import LineFacts, Sections, Source
 from diagnosis.engine.text import LogFile, Text, prepare
 from diagnosis.engine.wrapped import joined_lines
 
@@ -37,7 +37,7 @@ class Line:
     """A line that matters: where it stands, and what its envelopes say.
 
     `start` and `end` are byte offsets in its text; `hit` is where the pattern ended that led here.
-    `speaker` is what its envelopes tell of the process that printed it, None where they tell nothing.
+    `speaker` is what its envelopes tell of the process that printed it, None where they do not.
     """
 
     file: int

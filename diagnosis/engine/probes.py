@@ -102,7 +102,7 @@ ENDINGS = (
 PROBES = (
     Probe("traceback", r"Traceback \(most recent call last\)"),
     Probe("exception", r"(?:Error|Exception|Interrupt)(?::[ \t]|$)"),
-    # torch/distributed/elastic/multiprocessing/errors/__init__.py: the fields of one failure's block
+    # torch/distributed/elastic/multiprocessing/errors/__init__.py: fields of one failure's block
     Probe("elastic-block-rank", r"rank      : \d{1,6} \(local_rank: \d{1,6}\)"),
     # …/errors/error_handler.py: the agent quotes the error of a child
     Probe("elastic-quoted-error", r"no error file defined for parent, to copy child error file"),

@@ -1,4 +1,4 @@
-"""Lines that show a run at work, looked for only behind a line of interest: healthy logs have millions."""
+"""Lines that show a run at work, sought only behind a line of interest: logs are full of them."""
 
 from __future__ import annotations
 

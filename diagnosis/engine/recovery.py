@@ -45,7 +45,7 @@ def _ended_badly(event: Event, ends: Sequence[ProcessEnd]) -> bool:
 
 
 def _last_line(event: Event) -> Line:
-    return max((line for line, _hit, _role in event.lines), key=lambda line: line.key)
+    return max((witness.line for witness in event.lines), key=lambda line: line.key)
 
 
 def _proof(log: Log, fault: Line, rank: int | None) -> Line | None:

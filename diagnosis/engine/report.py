@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from diagnosis.engine.causality import Explained, Judgement, ranks_of
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.events import Event
-from diagnosis.engine.fates import Roster
 from diagnosis.engine.filling import fill_fix
 from diagnosis.engine.initiator import Initiator
-from diagnosis.engine.log import Line, Log
+from diagnosis.engine.log import Log
 from diagnosis.engine.verdict import (
     EVIDENCE_CHARACTERS,
     EVIDENCE_LINES,
@@ -28,7 +27,7 @@ from diagnosis.engine.verdict import (
     Recovered,
     Verdict,
 )
-from encyclopedia.catalogue import Catalogue, Failure
+from encyclopedia.catalogue import Failure
 
 __all__ = ["Findings", "report", "unreadable"]
 
@@ -55,7 +54,7 @@ def report(findings: Findings) -> Verdict:
     return Verdict(
         outcome=outcome,
         primary=primary,
-        fix=_fix(findings, outcome),
+        fix=_fix(findings),
         hypotheses=_hypotheses(findings, outcome),
         consequences=_consequences(findings),
         recovered=_recovered(findings),
@@ -85,7 +84,7 @@ def _outcome(findings: Findings) -> str:
         return "unrecognised"
     if root.role != "cause":
         return "symptom_only"
-    return "probable" if _rivalled(judgement) or root.reported and not root.lines else "established"
+    return "probable" if _rivalled(judgement) else "established"
 
 
 def _rivalled(judgement: Judgement) -> bool:
@@ -158,7 +157,8 @@ def _link(failure: Failure) -> FailureLink:
 def _summary(findings: Findings, root: Event, failure: Failure | None, outcome: str) -> str:
     who = _who(findings.initiator)
     if failure is None:
-        return f"{_unknown_in_words(root)}{f' on {who}' if who else ''}. No failure of the catalogue matches it."
+        place = f" on {who}" if who else ""
+        return f"{_unknown_in_words(root)}{place}. No failure of the catalogue matches it."
     if outcome == "symptom_only":
         where = f" It points to {who}." if who else ""
         return f"{failure.title}. This is where it hurt; the cause is not in this log.{where}"
@@ -269,24 +269,25 @@ def _evidence_lines(log: Log, events: Sequence[Event]) -> Iterable[Evidence]:
     """Yield up to three lines of the first event, then one of each other, no line twice."""
     told: set[tuple[int, int]] = set()
     for place, event in enumerate(events):
-        lines = sorted(event.lines, key=lambda each: _ROLE_ORDER.get(each[2], len(_ROLE_ORDER)))
-        for line, hit, role in lines[: 3 if place == 0 else 1]:
+        lines = sorted(event.lines, key=lambda line: _ROLE_ORDER.get(line.role, len(_ROLE_ORDER)))
+        for witness in lines[: 3 if place == 0 else 1]:
+            line = witness.line
             if line.key in told:
                 continue
             told.add(line.key)
             yield Evidence(
                 file=log.name(line),
                 line=log.number(line),
-                rank=event.subject.rank,
-                text=log.shown(line, hit, EVIDENCE_CHARACTERS),
-                role=role if role in _ROLE_ORDER else "summary",
+                rank=witness.rank,
+                text=log.shown(line, witness.hit, EVIDENCE_CHARACTERS),
+                role=witness.role if witness.role in _ROLE_ORDER else "summary",
             )
 
 
 _ROLE_ORDER = {"cause": 0, "symptom": 1, "consequence": 2, "summary": 3}
 
 
-def _fix(findings: Findings, outcome: str) -> FilledFix | None:
+def _fix(findings: Findings) -> FilledFix | None:
     root = findings.judgement.root
     if root is None:
         return None

@@ -26,42 +26,19 @@ _FLAGS = hyperscan.HS_FLAG_MULTILINE
 class Scanner:
     """A compiled set of patterns, safe to share between threads (one scratch a thread)."""
 
-    def __init__(self, patterns: Sequence[bytes]) -> None:
-        """Compile `patterns`; raises ValueError naming the pattern that Hyperscan refuses."""
-        database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
-        if patterns:
-            try:
-                database.compile(
-                    expressions=list(patterns),
-                    ids=list(range(len(patterns))),
-                    elements=len(patterns),
-                    flags=[_FLAGS] * len(patterns),
-                )
-            except hyperscan.error as error:
-                raise ValueError(_refusal(patterns, error)) from error
-        self._empty = not patterns
-        self._prepare(database)
+    def __init__(self, patterns: Sequence[bytes], serialised: bytes | None = None) -> None:
+        """Compile `patterns`; raises ValueError naming the pattern that Hyperscan refuses.
 
-    @classmethod
-    def from_bytes(cls, serialised: bytes) -> Scanner:
-        """Restore a scanner from `to_bytes`; raises ValueError where it fits not this machine."""
-        scanner = cls.__new__(cls)
-        scanner._empty = not serialised
-        if serialised:
-            try:
-                database = hyperscan.loadb(serialised, hyperscan.HS_MODE_BLOCK)
-            except (hyperscan.error, hyperscan.HyperscanError) as error:
-                raise ValueError(f"not a database for this machine: {error!r}") from error
-            scanner._prepare(database)
-        return scanner
+        `serialised` is what `to_bytes` gave for these patterns: then nothing is compiled, and
+        ValueError says that it does not fit this machine.
+        """
+        self._empty = not patterns
+        self._scratches = threading.local()
+        self._database = _compiled(patterns) if serialised is None else _restored(serialised)
 
     def to_bytes(self) -> bytes:
         """Return the compiled database, readable by the same Hyperscan on the same machine."""
         return b"" if self._empty else bytes(hyperscan.dumpb(self._database))
-
-    def _prepare(self, database: Any) -> None:
-        self._database = database
-        self._scratches = threading.local()
 
     def _scratch(self) -> Any:
         scratch = getattr(self._scratches, "value", None)
@@ -104,6 +81,30 @@ def _windows(data: bytes) -> Iterator[tuple[int, int]]:
         else:
             yield start, end
             start = end - OVERLAP_BYTES
+
+
+def _compiled(patterns: Sequence[bytes]) -> Any:
+    database = hyperscan.Database(mode=hyperscan.HS_MODE_BLOCK)
+    if patterns:
+        try:
+            database.compile(
+                expressions=list(patterns),
+                ids=list(range(len(patterns))),
+                elements=len(patterns),
+                flags=[_FLAGS] * len(patterns),
+            )
+        except hyperscan.error as error:
+            raise ValueError(_refusal(patterns, error)) from error
+    return database
+
+
+def _restored(serialised: bytes) -> Any:
+    if not serialised:
+        return None
+    try:
+        return hyperscan.loadb(serialised, hyperscan.HS_MODE_BLOCK)
+    except (hyperscan.error, hyperscan.HyperscanError) as error:
+        raise ValueError(f"not a database for this machine: {error!r}") from error
 
 
 def _refusal(patterns: Sequence[bytes], error: Exception) -> str:

@@ -127,8 +127,9 @@ class Subjects:
         block = self._block_of(line) if rank is None else None
         if block is not None:
             rank, local_rank = int(block["rank"]), int(block["local_rank"])
+        subject = Subject(None, local_rank, host, pid, printer.attempt, None, printer.place)
         if rank is not None:
-            return self._completed(rank, "printed", local_rank, host, pid, printer.attempt)
+            return self._completed(subject, rank, "printed")
         asked = dataclasses.replace(
             line.facts.source,
             pid=pid,
@@ -139,13 +140,13 @@ class Subjects:
         known = self._identities.rank_of(asked)
         if known is None:
             known = self._rank_of_spawned(line, local_rank)
-        if known is not None:
-            return self._completed(known, "derived", local_rank, host, pid, printer.attempt)
-        return Subject(None, local_rank, host, pid, printer.attempt, None, printer.place)
+        return subject if known is None else self._completed(subject, known, "derived")
 
     def _rank_of_spawned(self, line: Line, index: int | None) -> int | None:
-        """Return the rank of a child of torch.multiprocessing: its index, as long as no other node
-        and no larger world is told of."""
+        """Return the rank of a child of torch.multiprocessing.
+
+        It is its index, as long as no other node and no larger world is told of.
+        """
         told_otherwise = self._identities.world is not None or line.facts.source.host is not None
         if told_otherwise or capture(_SPAWN_INDEX, line.facts.message) == {}:
             return None
@@ -175,42 +176,30 @@ class Subjects:
         return self._blocks[place]
 
     def _of_source(self, source: Source) -> Subject:
-        if source.rank is not None:
-            return self._completed(
-                source.rank, "printed", source.local_rank, source.host, source.pid, source.attempt
-            )
-        known = self._identities.rank_of(source)
-        if known is not None:
-            return self._completed(
-                known, "derived", source.local_rank, source.host, source.pid, source.attempt
-            )
-        return Subject(
-            None,
-            source.local_rank,
-            source.host or source.pod,
-            source.pid,
-            source.attempt,
-            None,
-            source.container or source.label,
+        subject = Subject(
+            rank=source.rank,
+            local_rank=source.local_rank,
+            host=source.host or source.pod,
+            pid=source.pid,
+            attempt=source.attempt,
+            place=source.container or source.label,
         )
+        if source.rank is not None:
+            return self._completed(subject, source.rank, "printed")
+        known = self._identities.rank_of(source)
+        return subject if known is None else self._completed(subject, known, "derived")
 
-    def _completed(
-        self,
-        rank: int,
-        basis: str,
-        local_rank: int | None,
-        host: str | None,
-        pid: int | None,
-        attempt: int | None,
-    ) -> Subject:
+    def _completed(self, subject: Subject, rank: int, basis: str) -> Subject:
+        """Return the subject with its rank, and with what the log tells of that rank elsewhere."""
         known = self._identities.of_rank(rank)
-        return Subject(
+        return dataclasses.replace(
+            subject,
             rank=rank,
-            local_rank=known.local_rank if local_rank is None else local_rank,
-            host=known.host or host,
-            pid=known.pid if pid is None else pid,
-            attempt=attempt,
+            local_rank=known.local_rank if subject.local_rank is None else subject.local_rank,
+            host=known.host or subject.host,
+            pid=known.pid if subject.pid is None else subject.pid,
             basis=basis,
+            place=None,
         )
 
 

@@ -17,7 +17,7 @@ from functools import cached_property
 __all__ = ["LogFile", "Text", "prepare"]
 
 _ESCAPE = b"\x1b"
-# ECMA-48 control sequences, and operating-system commands as terminals write them (xterm's ctlseqs).
+# ECMA-48 control sequences, and operating-system commands as xterm's ctlseqs has them.
 _ANSI = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_=>])"
 )
@@ -78,7 +78,7 @@ class Text:
         return self._feeds[-1] + unfinished
 
     def bounds(self, offset: int) -> tuple[int, int]:
-        """Return where the line of `data` that holds `offset` starts and ends (its feed left out)."""
+        """Return where the line of `data` that holds `offset` starts and ends, without its feed."""
         start = self.data.rfind(b"\n", 0, offset) + 1
         end = self.data.find(b"\n", offset)
         return start, len(self.data) if end < 0 else end
@@ -111,7 +111,7 @@ def prepare(log: LogFile) -> Text:
 
 
 def _decode_marked(raw: bytes) -> bytes:
-    """Return UTF-8 bytes where a byte-order mark announces an encoding, else the bytes as they are."""
+    """Return UTF-8 where a byte-order mark announces an encoding, else the bytes as they are."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(mark):
             return raw[len(mark) :].decode(encoding, "replace").encode("utf-8", "replace")

@@ -1,7 +1,8 @@
 """Python tracebacks, each with the source that printed it, also where ranks interleave.
 
-A traceback begins with its header; what follows belongs to it if the same source printed it. Chained
-tracebacks ("During handling of …", "The above exception was the direct cause …") are one chain.
+A traceback begins with its header; what follows belongs to it if the same source printed it.
+Tracebacks that Python joined ("During handling of …", "The above exception was the direct cause …")
+are one chain.
 """
 
 from __future__ import annotations

@@ -25,7 +25,8 @@ _FEWEST_CUTS = 2
 _MOST_LONGER_SHARE = 0.1
 # What a line of its own begins with: a stamp, a label, a field, a frame.
 _FRESH = re.compile(
-    r"\[?\d{4}[-/]\d\d|\[\w[\w ]*\]:?|[EWIF]\d{4} |\d\d:\d\d:\d\d|[A-Z]{4,8}:? |\{[\"']|  File \"|Traceback "
+    r"\[?\d{4}[-/]\d\d|\[\w[\w ]*\]:?|[EWIF]\d{4} |\d\d:\d\d:\d\d|[A-Z]{4,8}:? "
+    r"|\{[\"']|  File \"|Traceback "
 )
 _MOST_PIECES = 12
 _BOX = "│┃|"
@@ -34,8 +35,10 @@ _MESSAGE_PIECES = 4
 
 @dataclass(frozen=True, slots=True)
 class Joined:
-    """A logical line: where its first piece starts and ends in the text, where its last piece ends,
-    and all of it as bytes."""
+    """A logical line: all of it as bytes.
+
+    `start` and `end` are those of its first piece in the text, `last` is the end of its last piece.
+    """
 
     start: int
     end: int
@@ -130,7 +133,7 @@ def _joined_messages(pieces: Sequence[_Piece], interesting: Sequence[int]) -> It
         if len(words) > 1:
             last = pieces[place + len(words) - 1].end
             longest = max(len(word) for word in words)
-            # A line as long as any may have been cut inside a word, a shorter one was cut at a blank.
+            # A line as long as any may have been cut inside a word, a shorter one only at a blank.
             for glue in (" ", "") if len(words[0]) == longest else (" ",):
                 data = glue.join(words).encode()
                 yield Joined(pieces[place].start, pieces[place].end, last, data)

@@ -11,6 +11,11 @@ from tests.diagnosis.engine.logs import PEER_CLOSED, announced, of_rank, steps, 
 
 FAILED = "\n".join((announced(2), of_rank(1, "KeyError: 'mask'"), of_rank(0, PEER_CLOSED), ""))
 
+LOADED_PACKAGES = """
+import sys, denpex.cli_diagnose
+print(sorted({name.partition('.')[0] for name in sys.modules}))
+"""
+
 
 def denpex(*arguments: str, text: str | bytes = b"", **environment: str):
     data = text.encode() if isinstance(text, str) else text
@@ -127,7 +132,7 @@ def test_the_engine_loads_nothing_of_the_server() -> None:
         [
             sys.executable,
             "-c",
-            "import sys, denpex.cli_diagnose; print(sorted({m.partition('.')[0] for m in sys.modules}))",
+            LOADED_PACKAGES,
         ],
         capture_output=True,
         text=True,

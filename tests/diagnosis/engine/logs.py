@@ -20,7 +20,7 @@ def traceback(error: str, *, prefix: str = "", file: str = "/app/train.py", line
             "Traceback (most recent call last):",
             f'  File "{file}", line {line}, in train',
             "    loss.backward()",
-            '  File "/opt/venv/lib/python3.11/site-packages/torch/_tensor.py", line 623, in backward',
+            '  File "/opt/lib/python3.11/site-packages/torch/_tensor.py", line 623, in backward',
             "    torch.autograd.backward(",
             error,
         )
@@ -45,7 +45,7 @@ def steps(first: int, last: int, *, rank: int | None = None) -> str:
     """Return lines of progress."""
     who = "" if rank is None else f"[rank {rank}] "
     return "\n".join(
-        f"2026-11-30 06:21:{number % 60:02},000 INFO train: {who}step {number}/1000 | loss 2.{number}"
+        f"2026-11-30 06:21:{number % 60:02},000 INFO train: {who}step {number}/1000 | loss 2.31"
         for number in range(first, last + 1)
     )
 
@@ -59,7 +59,7 @@ def elastic_failed(local_rank: int, pid: int, exitcode: int = 1) -> str:
 
 
 def elastic_summary(*failures: tuple[int, int, int]) -> str:
-    """Return torchelastic's summary; each failure is (rank, pid, exit code), the root cause last."""
+    """Return torchelastic's summary of (rank, pid, exit code) each, the root cause last."""
     blocks = []
     for number, (rank, pid, exitcode) in enumerate(failures):
         if number == len(failures) - 1:

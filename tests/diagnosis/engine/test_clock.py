@@ -3,7 +3,7 @@ from tests.diagnosis.engine.logs import traceback
 
 
 def node(name: str, rank: int, *, ahead: int, steps: int = 6, error: str, at: int) -> LogFile:
-    """Return the log of one node whose clock runs `ahead` seconds; `error` strikes at second `at`."""
+    """Return the log of a node whose clock runs `ahead` seconds; `error` strikes at second `at`."""
     lines = [
         f"2026-11-30 06:{(second + ahead) // 60:02}:{(second + ahead) % 60:02},000 INFO train:"
         f" [rank {rank}] step {second}/1000 | loss 2.1"

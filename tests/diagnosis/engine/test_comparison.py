@@ -16,6 +16,12 @@ GLOO_TIMEOUT = (
     " waiting 20000ms for recv operation to complete"
 )
 
+DUMPS_FOR_ANOTHER = (
+    "[rank1]:[E1130 05:53:43.475 ProcessGroupNCCL.cpp:1683] [PG ID 0 PG GUID 0(default_pg) Rank 1]"
+    " Received a dump signal due to a collective timeout from  rank 0 and we will try our best to"
+    " dump the debug info. Last enqueued NCCL work: 41, last completed NCCL work: 41."
+)
+
 
 def told(compiled: Compiled, *parts: str) -> tuple[str | None, int | None, str | None]:
     primary = verdict_on(compiled, *parts).primary
@@ -49,9 +55,7 @@ def test_a_rank_one_collective_behind_ran_less(compiled: Compiled) -> None:
     parts = [
         announced(4),
         *(watchdog(rank, seq=42, enqueued=42) for rank in (0, 2, 3)),
-        "[rank1]:[E1130 05:53:43.475 ProcessGroupNCCL.cpp:1683] [PG ID 0 PG GUID 0(default_pg) Rank"
-        " 1] Received a dump signal due to a collective timeout from  rank 0 and we will try our best"
-        " to dump the debug info. Last enqueued NCCL work: 41, last completed NCCL work: 41.",
+        DUMPS_FOR_ANOTHER,
     ]
     assert told(compiled, *parts)[:2] == ("uneven-inputs-collective-hang", 1)
 

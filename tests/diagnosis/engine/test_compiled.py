@@ -1,4 +1,3 @@
-import os
 import stat
 from pathlib import Path
 
@@ -57,7 +56,7 @@ def test_a_folder_that_cannot_be_written_costs_only_time(tmp_path: Path) -> None
 
 def test_a_changed_failure_file_changes_the_fingerprint(tmp_path: Path) -> None:
     folder = tmp_path / "failures"
-    source = sorted(FAILURES.glob("*/*.md"))[0]
+    source = min(FAILURES.glob("*/*.md"))
     copy = folder / source.parent.name / source.name
     copy.parent.mkdir(parents=True)
     copy.write_bytes(source.read_bytes())
@@ -72,4 +71,3 @@ def test_the_cache_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.delenv("DENPEX_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert compiled.cache_folder() == tmp_path / "denpex"
-    assert os.path.isabs(compiled.cache_folder())
