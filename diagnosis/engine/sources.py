@@ -258,15 +258,18 @@ class Envelopes:
         """
         text, cuts = without_escapes(line)
         peeled = self._peel(text)
+        if not peeled.layers:
+            return _bare(inherited, text, _in_line(0, cuts))
         told: dict[str, Any] = {}
         stamps: list[Stamp] = []
         severity: str | None = None
         for layer in peeled.layers:
-            told.update(layer.envelope.sets)
+            if layer.envelope.sets:
+                told.update(layer.envelope.sets)
             told.update(_source_fields(layer.groups))
-            severity = _severity(layer) or severity
-            stamp = self._stamp(layer, year)
-            if stamp is not None:
+            if "severity" in layer.groups:
+                severity = _severity(layer.groups["severity"]) or severity
+            if "time" in layer.groups and (stamp := self._stamp(layer, year)) is not None:
                 stamps.append(stamp)
         time = _telling(stamps)
         return LineFacts(
@@ -365,9 +368,7 @@ class Envelopes:
         return _Peeled(layers, text, offset, origin)
 
     def _stamp(self, layer: _Layer, year: int | None) -> Stamp | None:
-        text = layer.groups.get("time")
-        if text is None:
-            return None
+        text = layer.groups["time"]
         if layer.envelope.time_format is not None:
             return self._stamp_readers[layer.envelope.time_format].read(text, year)
         stamps = (reader.read(text, year) for reader in self._stamp_readers.values())
@@ -404,6 +405,19 @@ def source_of_path(name: str) -> Source:
     return default_envelopes().source_of_path(name)
 
 
+def _bare(inherited: Source, message: bytes, offset: int) -> LineFacts:
+    return LineFacts(
+        source=inherited,
+        time=None,
+        time_text=None,
+        zone_known=False,
+        clock=None,
+        severity=None,
+        message=message,
+        message_offset=offset,
+    )
+
+
 def _place_behind(layer: _Layer, last_byte: int, *, only_stamps: bool) -> str | None:
     """Return the place that the next envelope has."""
     if last_byte not in _BLANKS:
@@ -438,10 +452,7 @@ def _field_value(name: str, value: bytes) -> int | str | None:
     return int(value) if value.isdigit() and len(value) <= _LONGEST_NUMBER else None
 
 
-def _severity(layer: _Layer) -> str | None:
-    word = layer.groups.get("severity")
-    if word is None:
-        return None
+def _severity(word: bytes) -> str | None:
     return _SEVERITY_WORDS.get(word.decode("ascii", "replace").lower())
 
 
