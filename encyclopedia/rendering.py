@@ -1,6 +1,6 @@
 """Markdown of a failure file to HTML that is safe to serve, with highlighted code.
 
-CommonMark, so that a file reads on its page as it does in any repository browser. Raw HTML in it is
+A file reads on its page as it does in any repository browser (see `commonmark`). Raw HTML in it is
 shown as text; what remains is cleaned by nh3 with a short list of tags, so that no file can bring a
 script, a style or a foreign image.
 """
@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import html
 import re
+import threading
 from collections.abc import Iterable, Mapping
 from itertools import groupby
 from typing import Any
 
 import nh3
-from markdown_it import MarkdownIt
+from markdown import Markdown
 from pygments.lexers import get_lexer_by_name
 from pygments.token import Comment, Generic, Keyword, Name, Number, String, Token
 from pygments.util import ClassNotFound
+
+from encyclopedia.commonmark import CommonMark
 
 __all__ = ["plain_text", "render", "render_line"]
 
@@ -51,7 +54,7 @@ _SPACE = re.compile(r"\s+")
 
 def render(markdown: str) -> str:
     """Return `markdown` as safe HTML; wide tables and code can be scrolled by keyboard."""
-    found = _clean(_PARSER.render(markdown))
+    found = _clean(_converters.page.reset().convert(markdown))
     found = found.replace("<pre>", '<pre tabindex="0">')
     return _TABLE.sub(
         r'<div class="scroll" role="region" aria-label="Table" tabindex="0">\g<0></div>', found
@@ -60,7 +63,8 @@ def render(markdown: str) -> str:
 
 def render_line(markdown: str) -> str:
     """Return one line of `markdown` (a fact, a fix) as safe HTML without a paragraph around it."""
-    return _clean(_PARSER.renderInline(markdown))
+    paragraph = _converters.line.reset().convert(markdown)
+    return _clean(paragraph.removeprefix("<p>").removesuffix("</p>"))
 
 
 def plain_text(markup: str) -> str:
@@ -69,12 +73,17 @@ def plain_text(markup: str) -> str:
     return _SPACE.sub(" ", html.unescape(words)).strip()
 
 
-def _highlight(code: str, language: str, _attributes: str) -> str:
-    """Return the spans of `code`; "" leaves it to the parser, which escapes it."""
+def _code_block(code: str, language: str | None, *_more: object, **_options: object) -> str:
+    """Return a fenced block as HTML; called by SuperFences."""
+    lines = _highlight(f"{code}\n", language or "")
+    return f"<pre><code>{lines}</code></pre>"
+
+
+def _highlight(code: str, language: str) -> str:
     try:
         lexer = get_lexer_by_name(language)
     except ClassNotFound:
-        return ""
+        return html.escape(code, quote=False)
     return "".join(_spans(lexer.get_tokens(code)))
 
 
@@ -107,4 +116,41 @@ def _keep_attribute(_tag: str, name: str, value: str) -> str | None:
     return value
 
 
-_PARSER = MarkdownIt("commonmark", {"html": False, "highlight": _highlight}).enable("table")
+def _page_converter() -> Markdown:
+    fences = {
+        "custom_fences": [{"name": "*", "class": "", "format": _code_block}],
+        "disable_indented_code_blocks": True,  # what is indented belongs to a step of a list
+        "preserve_tabs": True,
+        "relaxed_headers": True,
+    }
+    return Markdown(
+        extensions=["pymdownx.superfences", "sane_lists", "tables", CommonMark()],
+        extension_configs={"pymdownx.superfences": fences},
+        tab_length=2,  # so that what stands under the text of "- " or "1. " belongs to the item
+    )
+
+
+# All but "paragraph" and "empty".
+_BLOCK_RULES = (
+    *("code", "hashheader", "hr", "indent", "olist"),
+    *("quote", "reference", "setextheader", "ulist"),
+)
+
+
+def _line_converter() -> Markdown:
+    """Return a converter to which all text is one paragraph."""
+    converter = Markdown(extensions=[CommonMark()])
+    for name in _BLOCK_RULES:
+        converter.parser.blockprocessors.deregister(name)
+    return converter
+
+
+class _Converters(threading.local):
+    """A set for each thread, since a converter keeps state while it converts."""
+
+    def __init__(self) -> None:
+        self.page = _page_converter()
+        self.line = _line_converter()
+
+
+_converters = _Converters()
