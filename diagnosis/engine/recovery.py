@@ -15,6 +15,8 @@ __all__ = ["find_recoveries"]
 
 # One line of progress may have been on its way when the fault struck; this many were not.
 _LINES_OF_PROGRESS = 3
+# What can explain that a run ended badly.
+_FAULTS = ("cause", "crash", "symptom")
 
 
 def find_recoveries(
@@ -23,19 +25,42 @@ def find_recoveries(
     """Return the events after which the run went on, each with the line that shows it.
 
     Either the process itself worked on, or an agent started the workers again and they worked on.
+    A run that came to a bad end later has not recovered from the last fault that can explain it.
     """
     recoveries = []
     for event in events:
-        restart = attempts.next_start(event.first)
-        if restart is not None:
-            line = _proof(log, restart, rank=None)
-        elif _ended_badly(event, ends):
-            line = None
-        else:
-            line = _proof(log, _last_line(event), rank=event.subject.rank)
-        if line is not None:
+        line = _proof(log, event, ends, attempts)
+        if line is not None and not _explains_the_end(event, line, events, ends):
             recoveries.append(Recovery(event, line))
     return recoveries
+
+
+def _proof(
+    log: Log, event: Event, ends: Sequence[ProcessEnd], attempts: Attempts
+) -> Line | None:
+    """Return the line that shows work going on after the event, or None."""
+    restart = attempts.next_start(event.first)
+    if restart is not None:
+        return _work_behind(log, restart, rank=None)
+    if _ended_badly(event, ends):
+        return None
+    return _work_behind(log, _last_line(event), rank=event.subject.rank)
+
+
+def _explains_the_end(
+    event: Event, proof: Line, events: Sequence[Event], ends: Sequence[ProcessEnd]
+) -> bool:
+    """Say whether the run ended badly behind `proof`, and no later fault says why."""
+    if event.role not in _FAULTS:
+        return False
+    later = [each for each in events if _is_behind(each.first, proof) and each is not event]
+    if any(each.role in _FAULTS and each.name != event.name for each in later):
+        return False
+    return bool(later) or any(end.is_failure and _is_behind(end.line, proof) for end in ends)
+
+
+def _is_behind(line: Line, proof: Line) -> bool:
+    return line.file == proof.file and line.start > proof.start
 
 
 def _ended_badly(event: Event, ends: Sequence[ProcessEnd]) -> bool:
@@ -48,8 +73,8 @@ def _last_line(event: Event) -> Line:
     return max((witness.line for witness in event.lines), key=lambda line: line.key)
 
 
-def _proof(log: Log, fault: Line, rank: int | None) -> Line | None:
-    """Return the line that shows work going on behind `fault`, or None."""
+def _work_behind(log: Log, fault: Line, rank: int | None) -> Line | None:
+    """Return a line that shows work going on behind `fault`, or None."""
     steps = 0
     for line in lines_of_progress(log, fault):
         steps += _may_tell(line, rank)
