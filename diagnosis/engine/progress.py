@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.patterns import BytePattern
 
-__all__ = ["lines_of_progress", "lines_of_success"]
+__all__ = ["lines_of_progress", "lines_of_start", "lines_of_success"]
 
 # Lines that show work being done: a counter of steps, batches or epochs with its value.
 _PROGRESS = BytePattern(
@@ -16,6 +16,11 @@ _PROGRESS = BytePattern(
 _FINISHED = BytePattern(
     r"(?i:training (?:is )?(?:complete|completed|finished|done)"
     r"|(?:finished|completed|done) (?:training|successfully))"
+)
+# A launcher or a program that begins, or takes up a checkpoint.
+_START = BytePattern(
+    r"torch/distributed/(?:run|launch)\.py:\d+\] \*{9}|SLURM_RESTART_COUNT=[1-9]"
+    r"|(?i:\bresum(?:ing|ed) (?:training )?from\b)"
 )
 # How far behind a fault the resumed work is looked for.
 _REACH_BYTES = 4 << 20
@@ -29,6 +34,11 @@ def lines_of_progress(log: Log, line: Line) -> Iterator[Line]:
 def lines_of_success(log: Log, line: Line) -> Iterator[Line]:
     """Yield the lines behind `line` that say that the work is done."""
     return _lines_with(log, _FINISHED, line.file, line.end)
+
+
+def lines_of_start(log: Log, line: Line) -> Iterator[Line]:
+    """Yield the lines behind `line` on which a run begins or is taken up."""
+    return _lines_with(log, _START, line.file, line.end)
 
 
 def _lines_with(log: Log, pattern: BytePattern, file: int, start: int) -> Iterator[Line]:

@@ -9,12 +9,18 @@ from diagnosis.engine.causality import Recovery
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event
 from diagnosis.engine.log import Line, Log
-from diagnosis.engine.progress import lines_of_progress, lines_of_success
+from diagnosis.engine.progress import (
+    lines_of_progress,
+    lines_of_start,
+    lines_of_success,
+)
 
 __all__ = ["find_recoveries"]
 
 # One line of progress may have been on its way when the fault struck; this many were not.
 _LINES_OF_PROGRESS = 3
+# A job that its scheduler ended in the ordinary course goes on when it is started again.
+_ENDED_BY_SCHEDULER = frozenset({"slurm-time-limit", "slurm-preempted", "slurm-node-fail"})
 # What can explain that a run ended badly.
 _FAULTS = ("cause", "crash", "symptom")
 
@@ -42,6 +48,8 @@ def _proof(
     restart = attempts.next_start(event.first)
     if restart is not None:
         return _work_behind(log, restart, rank=None)
+    if event.failure in _ENDED_BY_SCHEDULER:
+        return next(lines_of_start(log, _last_line(event)), None)
     if _ended_badly(event, ends):
         return None
     return _work_behind(log, _last_line(event), rank=event.subject.rank)
