@@ -139,7 +139,7 @@ class _Site:
 
     def prepare(self) -> None:
         """Bring database, failures and static files up to date."""
-        _say("Preparing the database …")
+        _say("Preparing the database ...")
         self._supervisor.finish(self._process("prepare", "denpex.prepare"))
 
     def serve(self) -> None:
@@ -157,10 +157,10 @@ class _Site:
     def work(self) -> None:
         """Start a Celery worker and beat; until they are up, jobs wait in the queue."""
         celery = ("celery", "-A", "denpex.celery")
-        concurrency = min(4, os.cpu_count() or 1)
-        schedule = self._folder / "beat-schedule"
+        # Two at least, so that a long log does not hold up the sweep.
+        concurrency = max(2, min(4, os.cpu_count() or 2))
         worker = (*celery, "worker", "--loglevel=INFO", f"--concurrency={concurrency}")
-        beat = (*celery, "beat", "--loglevel=INFO", "--pidfile=", f"--schedule={schedule}")
+        beat = (*celery, "beat", "--loglevel=INFO", "--pidfile=")
         self._supervisor.keep(self._process("worker", *worker), self._process("beat", *beat))
 
     def _wait_for_first_page(self) -> None:
@@ -198,6 +198,7 @@ class _Site:
     def _defaults(self) -> dict[str, str]:
         return {
             "DENPEX_SECRET_KEY": _secret_key(self._folder / "secret-key"),
+            "DENPEX_CACHE": str(self._folder / "cache"),
             "DENPEX_HTTPS": "0",
             "DENPEX_ORIGIN": f"http://{HOST}:{self._port}",
         }
@@ -233,7 +234,7 @@ class _Claim:
 
     def say_stopping(self) -> None:
         """Tell a runner that is waiting for its turn, and the person at the terminal."""
-        _say("Stopping …")
+        _say("Stopping ...")
         self._write(f"process {os.getpid()} at {self._address}, {_STOPPING}")
 
     def _taken(self) -> bool:

@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import shutil
 import socket
 import sys
@@ -69,7 +70,7 @@ def _temporary_root() -> Path:
     return root if len(os.fsencode(root)) <= 40 else Path("/tmp")
 
 
-FOLDER = _temporary_root() / f"{PREFIX}{os.getpid()}"
+FOLDER = _temporary_root() / f"{PREFIX}{secrets.token_hex(4)}"
 
 
 def _configure() -> None:
@@ -203,9 +204,8 @@ def start_worker(start_process: StartProcess) -> StartProcess:
 @pytest.fixture
 def start_beat(start_process: StartProcess) -> StartProcess:
     def start(*options: str, **environment: str) -> processes.Child:
-        schedule = FOLDER / f"beat-{time.monotonic_ns()}"
         command = ("celery", "-A", "denpex.celery", "beat", "--loglevel=INFO", "--pidfile=")
-        child = start_process("beat", *command, f"--schedule={schedule}", *options, **environment)
+        child = start_process("beat", *command, *options, **environment)
         return _wait_for(child, lambda: "beat: Starting" in child.last_lines())
 
     return start

@@ -185,7 +185,7 @@ def test_second_runner_is_refused_and_the_first_goes_on(folder: Path, port: int)
 def test_runner_waits_for_one_that_is_stopping(folder: Path, port: int) -> None:
     with running(folder, port) as first:
         first.process.send_signal(signal.SIGTERM)
-        first.wait_for("Stopping …")
+        first.wait_for("Stopping ...")
         with running(folder, port) as second:
             assert first.wait() == 0
             assert "<h1" in second.open()
