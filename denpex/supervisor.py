@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import NoReturn, Self
 
 from denpex.processes import Child
 
@@ -129,7 +129,7 @@ class Supervisor:
             if kept.child.has_ended():
                 raise _failed(kept.child, f"{_how(kept.child.end())} while the site was starting")
 
-    def watch(self) -> None:
+    def watch(self) -> NoReturn:
         """Start again what ends, for as long as that helps; returns by an exception alone."""
         while True:
             for kept in self._all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import signal
 import subprocess
@@ -76,7 +77,7 @@ def test_what_was_kept_first_ends_last(tmp_path: Path) -> None:
     stop = StopAfter(lambda: all(log.exists() and log.read_text() for log in logs))
     with pytest.raises(StopRequested), Supervisor(stop, lambda _: None, 5) as children:
         for each in programs:
-            children.keep(lambda each=each: each.start(tmp_path))
+            children.keep(functools.partial(each.start, tmp_path))
         children.watch()
     assert order.read_text().split() == ["site", "database"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import shlex
 import signal
@@ -57,6 +58,9 @@ class Runner:
         files = (self.folder / "run").glob("*.pid")
         return {file.stem: record for file in files if (record := processes.recorded(file))}
 
+    def runs_another(self, name: str, child: tuple[int, str]) -> bool:
+        return self.children().get(name, child) != child
+
     def open(self, path: str = "/") -> str:
         with urllib.request.urlopen(f"{self.address}{path}", timeout=10) as response:
             return response.read().decode()
@@ -90,7 +94,7 @@ def port() -> int:
         return listener.getsockname()[1]
 
 
-def start(folder: Path, port: int, command: tuple[str, ...] = UP, **variables: str) -> Runner:
+def start(folder: Path, port: int, command: tuple[str, ...] = UP, /, **variables: str) -> Runner:
     environment = {k: v for k, v in os.environ.items() if k not in CONFIGURED_BY_TESTS}
     process = subprocess.Popen(
         command,
@@ -105,7 +109,7 @@ def start(folder: Path, port: int, command: tuple[str, ...] = UP, **variables: s
 
 @contextlib.contextmanager
 def running(
-    folder: Path, port: int, command: tuple[str, ...] = UP, **variables: str
+    folder: Path, port: int, command: tuple[str, ...] = UP, /, **variables: str
 ) -> Iterator[Runner]:
     """Run the site until the block is left, whether or not the block ended the runner itself."""
     runner = start(folder, port, command, **variables)
@@ -197,7 +201,7 @@ def test_killed_child_is_started_again(folder: Path, port: int) -> None:
             before = runner.children()[name]
             os.kill(before[0], signal.SIGKILL)
             runner.wait_for(f"{name} was killed by SIGKILL; starting it again.")
-            wait_for(lambda name=name, old=before: runner.children().get(name, old) != old)
+            wait_for(functools.partial(runner.runs_another, name, before))
         wait_for(runner.answers)
 
 
