@@ -9,11 +9,10 @@ from __future__ import annotations
 import os
 
 from celery import Celery
-from kombu import Queue
 
 from denpex.accounts import tiers
 
-__all__ = ["HARD_TIME_LIMIT_SECONDS", "HOUSEKEEPING", "SWEEP_SECONDS", "app"]
+__all__ = ["HARD_TIME_LIMIT_SECONDS", "HOUSEKEEPING", "SOFT_TIME_LIMIT_SECONDS", "app"]
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "denpex.settings")
 
@@ -24,6 +23,7 @@ SWEEP_SECONDS = 5
 PRUNE_SECONDS = 600
 HOUSEKEEPING = "housekeeping"
 
+_EXCHANGE = "denpex"
 _SOCKET_TIMEOUT_SECONDS = 2
 _MAX_MEMORY_KILOBYTES = 1_000_000
 _MAX_TASKS = 1000
@@ -37,7 +37,11 @@ app.conf.update(
     task_time_limit=HARD_TIME_LIMIT_SECONDS,
     task_soft_time_limit=SOFT_TIME_LIMIT_SECONDS,
     task_default_queue=tiers.Queue.STANDARD,
-    task_queues=[Queue(name) for name in (*tiers.Queue, HOUSEKEEPING)],
+    # A routing key for each, or every queue would get every message.
+    task_queues={
+        str(name): {"exchange": _EXCHANGE, "routing_key": str(name)}
+        for name in (*tiers.Queue, HOUSEKEEPING)
+    },
     worker_prefetch_multiplier=1,
     worker_max_memory_per_child=_MAX_MEMORY_KILOBYTES,
     worker_max_tasks_per_child=_MAX_TASKS,

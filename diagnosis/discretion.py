@@ -21,10 +21,12 @@ class EngineError(Exception):
 
 
 @contextlib.contextmanager
-def quoting_nothing() -> Iterator[None]:
-    """Turn any exception of the block into an EngineError."""
+def quoting_nothing(*, except_for: tuple[type[Exception], ...] = ()) -> Iterator[None]:
+    """Turn any exception of the block into an EngineError, `except_for` some that quote nothing."""
     try:
         yield
+    except except_for:
+        raise
     except Exception as error:  # noqa: BLE001
         raise EngineError(_place(error)) from None
 

@@ -86,7 +86,7 @@ class Job(models.Model):
     tier = models.CharField(max_length=20)
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     attempts = models.PositiveSmallIntegerField(default=0)
-    lease = models.CharField(max_length=36, default="", blank=True)
+    lease = models.CharField(max_length=255, default="", blank=True)
     lease_until = models.DateTimeField(null=True)
     failure_reason = models.CharField(
         max_length=20, choices=FailureReason.choices, default="", blank=True

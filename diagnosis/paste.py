@@ -137,7 +137,7 @@ def too_large(limit: int) -> PasteTooLargeError:
     return PasteTooLargeError(
         f"That is more than {limit / 1_000_000:g} MB of text.",
         "Send the part around the first error: a few thousand lines before it and all that follows,"
-        " of every rank where you can.",
+        " of every rank where you can. `denpex diagnose` on your own machine has no limit.",
     )
 
 

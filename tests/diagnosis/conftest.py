@@ -1,9 +1,10 @@
-"""Jobs and answers for the tests of a paste's way."""
+"""Jobs and their answers, for the tests of the way of a paste."""
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,11 +13,19 @@ from django.utils import timezone
 from denpex.accounts.tiers import ANONYMOUS
 
 MakeJob = Callable[..., Any]
+Answered = Callable[..., Any]
+
+CASES = Path(__file__).parent.parent / "cases"
+
+
+def case_log(name: str) -> bytes:
+    """Return the log of a case with known truth."""
+    return (CASES / name / "log.txt").read_bytes()
 
 
 @pytest.fixture
 def make_job(db: None) -> MakeJob:
-    """Make a job row: `make_job(state="done")`; times are given as `queued_for=dt.timedelta(...)`."""
+    """Make a job row: `make_job(state="done")`, or one that has been `queued_for` a while."""
     from diagnosis.models import Job
 
     def make(queued_for: dt.timedelta = dt.timedelta(), **fields: object) -> Job:
@@ -30,6 +39,31 @@ def make_job(db: None) -> MakeJob:
             Job.objects.filter(pk=job.pk).update(
                 created_at=timezone.now() - queued_for, published_at=timezone.now() - queued_for
             )
+        return job
+
+    return make
+
+
+@pytest.fixture
+def answered(db: None, redis: object) -> Answered:
+    """Submit a log and answer it as a worker does: `answered(text)` returns the finished job."""
+    from diagnosis import jobs, store
+    from diagnosis.engine import diagnose
+    from diagnosis.models import Job
+    from diagnosis.paste import Upload
+    from diagnosis.preloaded import compiled
+    from diagnosis.submission import Submission, submit
+    from diagnosis.visitors import Visitor
+
+    def make(log: bytes, *more: bytes, asked_about: str = "") -> Job:
+        uploads = tuple(Upload(f"rank_{n}.log", data) for n, data in enumerate((log, *more)))
+        submission = Submission("", uploads, asked_about=asked_about)
+        job = submit(submission, ANONYMOUS, Visitor("203.0.113.99", None))
+        assert jobs.take_lease(job.pk, "the test")
+        logs = store.read_log(job.pk)
+        assert logs is not None
+        assert jobs.finish(job.pk, "the test", diagnose(logs, compiled()).as_json())
+        job.refresh_from_db()
         return job
 
     return make

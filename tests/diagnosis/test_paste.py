@@ -70,7 +70,7 @@ def test_gzip_members_are_joined() -> None:
 
 
 def test_gzip_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    unpacked = []
+    unpacked: list[int] = []
 
     class Unpacker:
         def __init__(self, window: int) -> None:

@@ -20,7 +20,9 @@ DAY = dt.date(2026, 12, 1)
 HOME = "203.0.113.7"
 
 
-def charges(cookie: str | None = None, given: str | None = None, address: str = HOME) -> tuple[Charge, ...]:
+def charges(
+    cookie: str | None = None, given: str | None = None, address: str = HOME
+) -> tuple[Charge, ...]:
     return quota.anonymous_charges(ANONYMOUS, Visitor(address, cookie), DAY, given)
 
 
@@ -93,9 +95,7 @@ def test_the_day_turns_at_midnight_utc(make_job: MakeJob) -> None:
 
 @pytest.mark.django_db
 def test_limit_of_zero_means_none(make_job: MakeJob) -> None:
-    none = quota.anonymous_charges(
-        replace(ANONYMOUS, diagnoses_a_day=0), Visitor(HOME, "one"), DAY
-    )
+    none = quota.anonymous_charges(replace(ANONYMOUS, diagnoses_a_day=0), Visitor(HOME, "one"), DAY)
 
     assert times_taken(make_job, none) == 0
     assert quota.left(none, DAY).left == 0

@@ -1,0 +1,74 @@
+"""A verdict with everything its page shows, from a job or from a sample."""
+
+from __future__ import annotations
+
+import datetime as dt
+import functools
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from diagnosis import store
+from diagnosis.discretion import quoting_nothing
+from diagnosis.engine import LogFile, diagnose
+from diagnosis.engine.masking import mask
+from diagnosis.models import Job
+from diagnosis.preloaded import compiled
+from diagnosis.samples import Sample
+
+__all__ = ["Answer", "of_job", "of_sample"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A verdict as JSON text, and its masked log. `read_file` takes a number, counted from 0.
+
+    `asked_about` is the slug of the failure whose page the paste came from, or "".
+    """
+
+    id: str
+    json: str
+    about: store.KeptLog
+    read_file: Callable[[int], bytes | None]
+    asked_about: str = ""
+    expires_at: dt.datetime | None = None
+    sample: Sample | None = None
+
+    @property
+    def verdict(self) -> dict[str, Any]:
+        """The verdict in the shape of `verdict.schema.json`."""
+        verdict: dict[str, Any] = json.loads(self.json)
+        return verdict
+
+
+def of_job(job: Job) -> Answer | None:
+    """Return the answer to a job that is done; None where the store holds it no longer."""
+    verdict, about = store.read_verdict(job.pk), store.about_log(job.pk)
+    if verdict is None or about is None:
+        return None
+    return Answer(
+        id=job.pk,
+        json=verdict,
+        about=about,
+        read_file=lambda number: store.read_file(job.pk, number),
+        asked_about=job.asked_about,
+        expires_at=job.expires_at,
+    )
+
+
+@functools.cache
+def of_sample(sample: Sample) -> Answer:
+    """Return the answer to a sample; the engine makes it once a process."""
+    with quoting_nothing():
+        masked = mask([LogFile(sample.file, sample.read())])
+        verdict = diagnose(masked.logs, compiled())
+    return Answer(
+        id=sample.id,
+        json=verdict.as_json(),
+        about=store.describe(masked),
+        read_file=lambda number: (
+            bytes(masked.logs[number].data) if number < len(masked.logs) else None
+        ),
+        sample=sample,
+    )

@@ -1,0 +1,69 @@
+"""A posted paste form, read within bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from django.conf import settings
+from django.core.exceptions import RequestDataTooBig, TooManyFilesSent
+from django.core.files.uploadedfile import UploadedFile
+from django.http import HttpRequest
+
+from diagnosis.paste import PasteError, Upload, too_large
+from diagnosis.submission import Submission
+from encyclopedia.models import Failure
+
+__all__ = ["read_form"]
+
+# A refusal reaches the browser only if it could send all of its request, so that much is read and
+# thrown away; who sends more than this sees a broken connection.
+_READ_OF_TOO_LARGE = 100_000_000
+_STEP = 1 << 16
+
+
+def read_form(request: HttpRequest) -> Submission:
+    """Return what the form says; raises PasteError where there is too much of it."""
+    limit = settings.DENPEX_LOG_LIMIT_BYTES
+    if _announced_bytes(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+        _read_away(request)
+        raise too_large(limit)
+    try:
+        return Submission(
+            text=request.POST.get("log", ""),
+            uploads=tuple(_uploads(request)),
+            nonce=request.POST.get("nonce", ""),
+            asked_about=_known_failure(request.POST.get("failure", "")),
+        )
+    except RequestDataTooBig:
+        raise too_large(limit) from None
+    except TooManyFilesSent:
+        most = settings.DATA_UPLOAD_MAX_NUMBER_FILES
+        raise PasteError(
+            f"Those are more than {most} files.", "Send the logs of fewer ranks."
+        ) from None
+
+
+def _uploads(request: HttpRequest) -> Iterator[Upload]:
+    for file in request.FILES.getlist("files"):
+        if isinstance(file, UploadedFile):
+            yield Upload(file.name or "", file.read())
+
+
+def _known_failure(slug: str) -> str:
+    """Return the slug if a failure has it, else ""."""
+    found = Failure.objects.filter(slug=slug.replace("\x00", "")).values_list("slug", flat=True)
+    return found.first() or "" if slug else ""
+
+
+def _announced_bytes(request: HttpRequest) -> int:
+    length = request.META.get("CONTENT_LENGTH") or "0"
+    return int(length) if length.isdigit() else 0
+
+
+def _read_away(request: HttpRequest) -> None:
+    remaining = _READ_OF_TOO_LARGE
+    while remaining > 0:
+        read = len(request.read(_STEP))
+        if not read:
+            return
+        remaining -= read

@@ -1,0 +1,20 @@
+"""The addresses of a diagnosis."""
+
+from __future__ import annotations
+
+from django.urls import include, path
+
+from diagnosis import views
+
+_job_patterns = [
+    path("<slug:job_id>/", views.verdict, name="verdict"),
+    path("<slug:job_id>.json", views.verdict_json, name="verdict-json"),
+    path("<slug:job_id>/delete/", views.delete, name="delete-verdict"),
+    path("<slug:job_id>/log/<int:number>", views.log_file, name="log-file"),
+]
+
+urlpatterns = [
+    path("diagnose/", views.diagnose, name="diagnose"),
+    path("diagnose/allowance/", views.allowance, name="allowance"),
+    path("d/", include(_job_patterns)),
+]

