@@ -5,13 +5,14 @@ three forms:
 
 - a token by its issuer's prefix: `prefixes`, `body` (a character class without its brackets),
   `least` and `most` (characters of the body), `suffix` (what may follow the body);
-- a shape: `anchor` (a Hyperscan pattern) and `pattern` (Python's `re`), which is matched `back` bytes
-  before the end of the anchor's hit; its named groups are the kinds of what they capture. `back` may
-  be a range. `check` names a test of `mask_finders` that the capture must pass;
-- a finder of `mask_finders` by name, with its `anchor` and its `words`.
+- a shape: `anchor` (a Hyperscan pattern) and `pattern` (Python's `re`), which is matched `back`
+  bytes before the end of the anchor's hit; its named groups are the kinds of what they capture.
+  `back` may be a range. `check` names a test of `mask_finders` that the captures must pass;
+- a `finder` of `mask_finders` by name, with its `anchor` and its `words`.
 
-A sample is a text with one `{}` for each secret, and each secret in pieces: no whole token stands in
-the data files, where a scanner of the hosting site would take it for a real one.
+`spread` says that what is found is hidden elsewhere in the paste too. A sample is a text with one
+`{}` for each secret, and each secret in pieces: no whole token stands in the data files, where a
+scanner of the hosting site would take it for a real one.
 """
 
 from __future__ import annotations
@@ -29,16 +30,18 @@ FOLDER = Path(__file__).with_name("masks")
 # What a placeholder can name: `<ip-1>`, `<token-2>`.
 KINDS = ("ip", "mac", "email", "user", "password", "token", "key")
 
-_KEYS = frozenset(
-    ("id", "kind", "source", "prefixes", "body", "least", "most", "suffix", "anchor", "back", "pattern")
-    + ("check", "finder", "spread", "words", "samples", "near_misses")
+_FIELDS = frozenset(
+    "id kind source prefixes body least most suffix anchor back pattern check finder spread words"
+    " samples near_misses".split()
 )
 # Body characters that the anchor of a token asks for. More make the scan slower, fewer make idle
 # hits; and a token cut by the end of its line may have fewer.
 _ANCHORED_BODY = 6
-# A token begins where no letter or digit precedes, except those of an escape, of a percent-encoded
+# Where a token may begin: behind no letter or digit, except those of an escape, of a percent-encoded
 # byte or of a colour code that lost its first bytes.
-_TOKEN_EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\dm))"
+_EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})|(?<=\dm))"
+# A longer prefix, or one before a longer body, is known even where it is glued to a word.
+_DISTINCT_PREFIX, _DISTINCT_BODY = 5, 30
 
 
 class MaskFileError(ValueError):
@@ -55,8 +58,10 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Mask:
-    """One shape of what is hidden. `anchors` are Hyperscan patterns, each with the least and the most
-    bytes from the start of the match to the end of the hit.
+    """One shape of what is hidden.
+
+    `anchors` are Hyperscan patterns, each with the least and the most bytes from the start of the
+    match to the end of the hit; the rest is as in the data files.
     """
 
     id: str
@@ -90,7 +95,7 @@ def load_masks(folder: Path = FOLDER) -> tuple[Mask, ...]:
 
 
 def _read_list(path: Path) -> list[Any]:
-    import yaml  # noqa: PLC0415, masking itself runs without it, from the compiled cache
+    import yaml  # masking itself runs without it, from a compiled cache
 
     try:
         entries = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -110,7 +115,7 @@ def _mask(path: Path, body: Any, earlier: Mapping[str, Mask]) -> Mask:
 
 
 def _read_mask(body: Mapping[str, Any], earlier: Mapping[str, Mask]) -> Mask:
-    if unknown := set(body) - _KEYS:
+    if unknown := set(body) - _FIELDS:
         raise ValueError(f"unknown fields {sorted(unknown)}")
     if body.get("kind", "token") not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}")
@@ -153,10 +158,13 @@ def _token_anchors(body: Mapping[str, Any]) -> Iterator[tuple[str, int, int]]:
 
 def _token_pattern(body: Mapping[str, Any]) -> str:
     prefixes = "|".join(re.escape(prefix) for prefix in body["prefixes"])
-    most = body.get("most", "")
-    suffix = body.get("suffix", "")
-    edge = _TOKEN_EDGE
-    return f"{edge}(?P<prefix>{prefixes})(?P<body>[{body['body']}]{{0,{most}}}+){suffix}"
+    edge = "" if all(_is_distinct(prefix, body["least"]) for prefix in body["prefixes"]) else _EDGE
+    characters, most, suffix = body["body"], body.get("most", ""), body.get("suffix", "")
+    return f"{edge}(?P<prefix>{prefixes})(?P<body>[{characters}]{{0,{most}}}+{suffix})"
+
+
+def _is_distinct(prefix: str, least: int) -> bool:
+    return not prefix[-1].isalnum() and (len(prefix) >= _DISTINCT_PREFIX or least >= _DISTINCT_BODY)
 
 
 def _words(

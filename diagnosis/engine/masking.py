@@ -1,11 +1,12 @@
 """Masking: secrets and personal details are replaced before a log is queued, stored or shown.
 
-`mask` takes the files of a paste and gives them back with placeholders (`<ip-1>`, `<token-2>`); the
-same value has the same placeholder in all files, line numbers stay, host names stay. What is hidden
-stands in the data files of `masks/`; how its span is found, in `mask_finders`.
+`mask` takes the files of a paste and gives them back with placeholders (`<ip-1>`, `<token-2>`). The
+same value has the same placeholder in all files, line numbers stay, and host names stay, since the
+answer is about them. What is hidden stands in the data files of `masks/`, where its span begins and
+ends in `mask_finders` and its neighbours.
 
-One Hyperscan pass finds candidates; only around them is the text looked at, and the output is joined
-from slices. Any bytes go in; masking what is masked already changes nothing.
+One Hyperscan pass finds candidates; the text is looked at only around them, and the output is
+joined from slices. Any bytes go in. Masking what is masked already changes nothing.
 """
 
 from __future__ import annotations
@@ -15,38 +16,40 @@ import functools
 import io
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
+from typing import cast
 
-from diagnosis.engine.addresses import ip_v4
 from diagnosis.engine.mask_files import KINDS, Mask, load_masks
-from diagnosis.engine.mask_finders import FINDERS, Find, Span
+from diagnosis.engine.mask_search import Search, Spread
+from diagnosis.engine.mask_spans import Find, Range, Span
+from diagnosis.engine.mask_finders import FINDERS
 from diagnosis.engine.scanner import Scanner
-from diagnosis.engine.text import _ANSI as ANSI, LogFile
+from diagnosis.engine.text import ANSI, LogFile
 
-__all__ = ["Mask", "Masked", "Masker", "Replacement", "load_masks", "mask"]
+__all__ = ["Mask", "Masked", "Masker", "Replacement", "anchors", "load_masks", "mask"]
 
-_IP_V4, _VERSION = "ip_v4", "version"
-_WINDOW_BYTES = 1 << 20
-# Longer than any anchor reaches, and than any finder looks back from a hit.
-_OVERLAP_BYTES = 4096
-_Where = Callable[[int, int], tuple[int, int]]
-_OURS = re.compile(rb"<(" + "|".join(KINDS).encode() + rb")-(\d{1,9})>")
-_SECRETS = frozenset(("password", "token", "key"))
-# What spreads over a paste: at most so many values, none shorter.
-_SPREAD_VALUES = 256
-_SPREAD_LENGTH = 8
-_WORD = re.compile(rb"[A-Za-z]+[._-]?\Z|[a-z][a-z_.-]*\Z")
+# A secret is one secret, whether it was found as a password or as a token.
+_FAMILIES = {kind: kind for kind in KINDS} | dict.fromkeys(("password", "token", "key"), "secret")
+_PLACEHOLDER = re.compile(rb"<(?:" + "|".join(KINDS).encode() + rb")-\d{1,9}>")
+# What the engine does not see, and what may tear a secret apart: colour codes and NUL bytes. One
+# set of first bytes lets `re` skip what cannot match; an alternative at the front would not.
+_UNSEEN = re.compile(
+    rb"[\x00\x1b](?:(?<=\x00)\x00*+|(?<=\x1b)" + ANSI.pattern.removeprefix(rb"\x1b") + rb")"
+)
+_UNSEEN_BYTES = (b"\x1b", b"\x00")
 _WIDE_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
+_COUNTED_BYTES = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """What a placeholder stands for, told without the value: the owner finds it by file and line.
+    """What was replaced, told without the value: its owner finds it by file and line.
 
-    `line` is the line of its first appearance, counted from 1; `count` counts all appearances in all
-    files.
+    `line` is the line of its first appearance, counted from 1; `count` counts its appearances in
+    all files.
     """
 
     placeholder: str
@@ -58,7 +61,7 @@ class Replacement:
 
 @dataclass(frozen=True, slots=True)
 class Masked:
-    """The masked files, in the order in which they came, and what was replaced, in order too."""
+    """The masked files in the order in which they came, and what was replaced, first come first."""
 
     logs: tuple[LogFile, ...]
     replacements: tuple[Replacement, ...]
@@ -67,100 +70,15 @@ class Masked:
 def mask(logs: Sequence[LogFile], masker: Masker | None = None) -> Masked:
     """Return `logs` with secrets and personal details replaced; takes any bytes and never fails.
 
-    Files without a finding come back as they are. `masker` defaults to one of the data files,
-    compiled once a process.
+    A file in which nothing is found comes back as it is. `masker` defaults to the masks of the data
+    files, compiled once a process.
     """
-    return (masker or _default_masker()).mask(logs)
+    return (masker or _masker_of_data_files()).mask(logs)
 
 
 @functools.cache
-def _default_masker() -> Masker:
+def _masker_of_data_files() -> Masker:
     return Masker(load_masks())
-
-
-class Masker:
-    """Compiled masks, safe to share between threads."""
-
-    def __init__(self, masks: Sequence[Mask], scanner: Scanner | None = None) -> None:
-        """Take masks and, from a cache, the scanner of their `anchors`; it is compiled if None."""
-        self.masks = tuple(masks)
-        self.scanner = scanner or Scanner(anchors(masks))
-        self._reach = [reach for each in masks for reach in _reaches(each)]
-        self._owners = [each for each in masks for _ in each.anchors]
-        self._finders: dict[str, Find] = {}
-
-    def mask(self, logs: Sequence[LogFile]) -> Masked:
-        """Return `logs` masked; see the function of the same name."""
-        views = [_view(log) for log in logs]
-        result, spread = self._pass(views, None)
-        if spread:
-            result, _ = self._pass(views, _Spread(spread))
-        return result
-
-    def _pass(self, views: Sequence[_View], spread: _Spread | None) -> tuple[Masked, list[bytes]]:
-        book = _Book(views)
-        found: dict[bytes, None] = {}
-        logs = tuple(
-            view.masked(book, self._spans(view.text, spread, found)) for view in views
-        )
-        return Masked(logs, book.replacements()), list(found)
-
-    def _spans(
-        self, text: bytes, spread: _Spread | None, found: dict[bytes, None]
-    ) -> Iterator[list[Span]]:
-        """Yield the spans to hide, window by window, in order and apart from each other.
-
-        Values that should be hidden wherever they stand are added to `found`.
-        """
-        floors: dict[str, int] = {}
-        waiting: list[Span] = []
-        for start, end in _windows(text):
-            window = text[start:end]
-            waiting += self._spans_near(text, start, self.scanner.scan(window), floors, found)
-            if spread:
-                waiting += spread.spans(text, start, window)
-            if waiting:
-                ready, waiting = _settled(waiting, end - _OVERLAP_BYTES)
-                yield ready
-        yield _apart(waiting)
-
-    def _spans_near(
-        self,
-        text: bytes,
-        start: int,
-        hits: Sequence[tuple[int, int]],
-        floors: dict[str, int],
-        found: dict[bytes, None],
-    ) -> list[Span]:
-        spans: list[Span] = []
-        addresses: list[int] = []
-        versions: set[int] = set()
-        owners, reach = self._owners, self._reach
-        for index, end in hits:
-            owner = owners[index]
-            if owner.finder == _IP_V4:
-                addresses.append(start + end)
-                continue
-            if owner.finder == _VERSION:
-                versions.add(start + end)
-                continue
-            floor = floors.get(owner.id, 0)
-            least, most = reach[index]
-            new = self._finder(owner)(text, floor, start + end, least, most)
-            if new:
-                spans += new
-                floors[owner.id] = new[-1][1]
-                if owner.spread and len(found) < _SPREAD_VALUES:
-                    found.update((span[3], None) for span in new if _spreads(span[3]))
-        if addresses:
-            spans += _ip_v4_spans(text, addresses, versions)
-        return spans
-
-    def _finder(self, owner: Mask) -> Find:
-        finder = self._finders.get(owner.id)
-        if finder is None:
-            finder = self._finders[owner.id] = FINDERS[owner.finder](owner)
-        return finder
 
 
 def anchors(masks: Iterable[Mask]) -> list[bytes]:
@@ -168,159 +86,123 @@ def anchors(masks: Iterable[Mask]) -> list[bytes]:
     return [anchor.encode() for each in masks for anchor, _, _ in each.anchors]
 
 
-def _reaches(each: Mask) -> list[tuple[int, int]]:
-    return [(least, most) for _, least, most in each.anchors]
+class Masker:
+    """Compiled masks, safe to share between threads.
 
+    What a cache should keep of it: `masks`, which pickle, and `scanner.to_bytes()`.
+    """
 
-def _windows(text: bytes) -> Iterator[tuple[int, int]]:
-    """Cut the text into windows that end at line ends, or overlap where a line is longer."""
-    size, start = len(text), 0
-    while start < size:
-        end = min(start + _WINDOW_BYTES, size)
-        line_end = text.rfind(b"\n", start, end) + 1 if end < size else end
-        yield start, line_end if line_end > start else end
-        start = line_end if line_end > start else end - _OVERLAP_BYTES
+    def __init__(self, masks: Sequence[Mask], scanner: Scanner | None = None) -> None:
+        """Take masks and the scanner of their `anchors`, which is compiled if it is None."""
+        self.masks = tuple(masks)
+        self.scanner = scanner or Scanner(anchors(masks))
+        self.owners = [each for each in masks for _ in each.anchors]
+        self.reaches = [(least, most) for each in masks for _, least, most in each.anchors]
+        self._finders: dict[str, Find] = {}
 
+    def finder(self, owner: Mask) -> Find:
+        """Return the finder of a mask, made when it is first needed."""
+        finder = self._finders.get(owner.id)
+        if finder is None:
+            finder = self._finders[owner.id] = FINDERS[owner.finder](owner)
+        return finder
 
-def _ip_v4_spans(text: bytes, ends: Sequence[int], versions: set[int]) -> list[Span]:
-    spans: list[Span] = []
-    append = spans.append
-    for end in ends:
-        found = ip_v4(text, end, in_version=end in versions)
-        if found:
-            append((*found, "ip", text[slice(*found)]))
-    return spans
+    def mask(self, logs: Sequence[LogFile]) -> Masked:
+        """Return `logs` masked; see the function of the same name.
 
+        A second pass hides the secrets that their context gave away wherever else they stand.
+        """
+        views = [_view(log) for log in logs]
+        masked, betrayed = self._pass(views, None)
+        if betrayed:
+            masked, _ = self._pass(views, Spread(betrayed))
+        return masked
 
-# --- spans --------------------------------------------------------------------------------------
-
-
-def _settled(spans: list[Span], limit: int) -> tuple[list[Span], list[Span]]:
-    """Divide spans into those that nothing to come can touch, apart, and the rest."""
-    apart = _apart(spans)
-    unsettled = next((at for at, span in enumerate(apart) if span[1] > limit), len(apart))
-    return apart[:unsettled], apart[unsettled:]
-
-
-def _apart(spans: list[Span]) -> list[Span]:
-    """Return sorted spans without overlap: those that touch the same bytes become one."""
-    spans.sort()
-    apart: list[Span] = []
-    reached = -1
-    for span in spans:
-        if span[0] >= reached:
-            apart.append(span)
-            reached = span[1]
-        elif span[1] > reached:
-            start, _, kind, identity = apart[-1]
-            apart[-1] = (start, span[1], kind, identity + b"\0" + span[3])
-            reached = span[1]
-    return apart
-
-
-def _spreads(value: bytes) -> bool:
-    """Say whether a secret is long and odd enough to be looked for where no context betrays it."""
-    return len(value) >= _SPREAD_LENGTH and len(value) <= 512 and not _WORD.match(value)
-
-
-class _Spread:
-    """The secrets that the paste itself gave away, found again where they stand alone."""
-
-    def __init__(self, values: Sequence[bytes]) -> None:
-        self._values = list(values)
-        self._scanner = Scanner([re.escape(value) for value in self._values])
-
-    def spans(self, text: bytes, start: int, window: bytes) -> list[Span]:
-        spans: list[Span] = []
-        for index, end in self._scanner.scan(window):
-            value = self._values[index]
-            stop = start + end
-            begin = stop - len(value)
-            if not (text[begin - 1 : begin] if begin else b"").isalnum() and not text[stop : stop + 1].isalnum():
-                spans.append((begin, stop, "token", value))
-        return spans
-
-
-# --- placeholders -------------------------------------------------------------------------------
+    def _pass(self, views: Sequence[_View], spread: Spread | None) -> tuple[Masked, list[bytes]]:
+        book = _Book(views)
+        betrayed: dict[bytes, None] = {}
+        logs = tuple(
+            view.masked(book, Search(self, view.text, spread, betrayed).spans()) for view in views
+        )
+        return Masked(logs, book.replacements()), list(betrayed)
 
 
 class _Book:
     """Who has which placeholder: numbered by kind and first appearance, around those in the paste."""
 
     def __init__(self, views: Iterable[_View]) -> None:
-        self._taken = {match.group() for view in views for match in _OURS.finditer(view.text)}
-        self._next = dict.fromkeys(KINDS, 0)
-        self._placeholders: dict[tuple[str, bytes], bytes] = {}
+        self._taken = {match.group() for view in views for match in _PLACEHOLDER.finditer(view.text)}
+        self._numbers = dict.fromkeys(KINDS, 0)
         self._firsts: dict[bytes, tuple[str, str, int]] = {}
-        self._counts: dict[bytes, int] = {}
+        self._counts: Counter[bytes] = Counter()
+        # By family and identity of the value.
+        self.placeholders: dict[tuple[str, bytes], bytes] = {}
 
-    def placeholder(self, kind: str, identity: bytes) -> tuple[bytes, bool]:
-        """Return the placeholder of a value, and whether it is new."""
-        key = ("secret" if kind in _SECRETS else kind, identity)
-        known = self._placeholders.get(key)
-        if known is not None:
-            self._counts[known] += 1
-            return known, False
-        new = self._placeholders[key] = self._number(kind)
-        self._counts[new] = 1
-        return new, True
-
-    def _number(self, kind: str) -> bytes:
-        while True:
-            self._next[kind] += 1
-            placeholder = b"<%s-%d>" % (kind.encode(), self._next[kind])
-            if placeholder not in self._taken:
-                return placeholder
-
-    def first(self, placeholder: bytes, kind: str, file: str, line: int) -> None:
-        """Note where a placeholder stands first."""
+    def add(self, kind: str, identity: bytes, file: str, line: int) -> bytes:
+        """Return a new placeholder for a value that has none, first seen at this place."""
+        placeholder = self._next(kind)
+        while placeholder in self._taken:
+            placeholder = self._next(kind)
         self._firsts[placeholder] = (kind, file, line)
+        self.placeholders[_FAMILIES[kind], identity] = placeholder
+        return placeholder
+
+    def _next(self, kind: str) -> bytes:
+        self._numbers[kind] += 1
+        return b"<%s-%d>" % (kind.encode(), self._numbers[kind])
+
+    def count(self, placeholders: Iterable[bytes]) -> None:
+        """Note that these placeholders stand in the text, each as often as it comes."""
+        self._counts.update(placeholders)
 
     def replacements(self) -> tuple[Replacement, ...]:
+        """Return what was replaced, in the order of first appearance."""
         return tuple(
             Replacement(placeholder.decode(), kind, file, line, self._counts[placeholder])
             for placeholder, (kind, file, line) in self._firsts.items()
         )
 
 
-# --- views --------------------------------------------------------------------------------------
-
-
 class _View:
-    """A file as masking reads it: `text` is what is searched, `_source` what is cut from."""
+    """A file as masking reads it: `text` is what is searched, the source is what is cut."""
 
-    def __init__(self, log: LogFile, source: bytes, text: bytes, encoding: str | None) -> None:
-        self.text = text
+    def __init__(self, log: LogFile, source: bytes, encoding: str | None) -> None:
+        unseen = any(source.find(each) >= 0 for each in _UNSEEN_BYTES)
+        self.text = _UNSEEN.sub(b"", source) if unseen else source
         self._log = log
         self._source = source
         self._encoding = encoding
 
     def masked(self, book: _Book, windows: Iterable[list[Span]]) -> LogFile:
         """Return the file with the spans replaced; the file itself where there are none."""
-        source, name = self._source, self._log.name
+        source, name, moved = self._source, self._log.name, self._moved()
+        placeholders = book.placeholders
         output = io.BytesIO()
-        write = output.write
         written = counted = 0
         line = 1
-        where = self._offsets()
         for spans in windows:
+            pieces: list[bytes] = []
+            used: list[bytes] = []
             for start, end, kind, identity in spans:
-                begin, stop = where(start, end)
-                placeholder, new = book.placeholder(kind, identity)
-                if new:
+                begin, stop = moved(start, end) if moved else (start, end)
+                placeholder = placeholders.get((_FAMILIES[kind], identity))
+                if placeholder is None:
                     line += _line_feeds(source, counted, begin)
                     counted = begin
-                    book.first(placeholder, kind, name, line)
-                write(source[written:begin])
-                write(placeholder)
+                    placeholder = book.add(kind, identity, name, line)
+                pieces += (source[written:begin], placeholder)
+                used.append(placeholder)
                 written = stop
+            output.write(b"".join(pieces))
+            book.count(used)
         if not written:
             return self._log
-        write(source[written:])
+        output.write(source[written:])
         return LogFile(name, self._encoded(output.getvalue()))
 
-    def _offsets(self) -> _Where:
-        return _unmoved if self.text is self._source else _moved_by_ansi(self._source)
+    def _moved(self) -> Callable[[int, int], Range] | None:
+        """Return what turns a span of the text into one of the source; None where they are one."""
+        return None if self.text is self._source else _moved_by_unseen(self._source)
 
     def _encoded(self, masked: bytes) -> bytes:
         if self._encoding is None:
@@ -329,38 +211,31 @@ class _View:
 
 
 def _view(log: LogFile) -> _View:
-    source, encoding = log.data, None
-    for mark, wide in _WIDE_MARKS:
+    # A memory map offers what is used of bytes here: slices, find, rfind and the buffer of `re`.
+    source = cast("bytes", log.data)
+    for mark, encoding in _WIDE_MARKS:
         if source[:2] == mark:
-            source = bytes(source)
-            decoded = source[: len(source) & ~1].decode(wide, "surrogatepass")
-            source, encoding = decoded.encode("utf-8", "surrogatepass"), wide
-    text = ANSI.sub(b"", source) if source.find(b"\x1b") >= 0 else source
-    return _View(log, source, text, encoding)
+            whole = source[: len(source) & ~1].decode(encoding, "surrogatepass")
+            return _View(log, whole.encode("utf-8", "surrogatepass"), encoding)
+    return _View(log, source, None)
 
 
-def _unmoved(start: int, end: int) -> tuple[int, int]:
-    return start, end
+def _moved_by_unseen(source: bytes) -> Callable[[int, int], Range]:
+    cuts = [match.span() for match in _UNSEEN.finditer(source)]
+    removed = list(accumulate((end - start for start, end in cuts), initial=0))
+    places = [start - before for (start, _), before in zip(cuts, removed, strict=False)]
 
-
-def _moved_by_ansi(source: bytes) -> _Where:
-    """Return what turns a span of the text without colour codes into one of the source."""
-    codes = [match.span() for match in ANSI.finditer(source)]
-    removed = list(accumulate((end - start for start, end in codes), initial=0))
-    places = [start - before for (start, _), before in zip(codes, removed, strict=False)]
-
-    def where(start: int, end: int) -> tuple[int, int]:
+    def moved(start: int, end: int) -> Range:
+        last = end - 1
         begin = start + removed[bisect_right(places, start)]
-        return begin, end - 1 + removed[bisect_right(places, end - 1)] + 1
+        return begin, last + removed[bisect_right(places, last)] + 1
 
-    return where
+    return moved
 
 
 def _line_feeds(source: bytes, start: int, end: int) -> int:
-    """Count line feeds in a stretch; a memory map has no count of its own."""
-    if isinstance(source, bytes):
-        return source.count(b"\n", start, end)
+    """Count the line feeds of a stretch, piece by piece: a memory map has no count of its own."""
     return sum(
-        source[at : min(at + _WINDOW_BYTES, end)].count(b"\n")
-        for at in range(start, end, _WINDOW_BYTES)
+        source[at : min(at + _COUNTED_BYTES, end)].count(b"\n")
+        for at in range(start, end, _COUNTED_BYTES)
     )

@@ -14,11 +14,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-__all__ = ["LogFile", "Text", "prepare"]
+__all__ = ["ANSI", "LogFile", "Text", "prepare"]
 
 _ESCAPE = b"\x1b"
 # ECMA-48 control sequences, and operating-system commands as xterm's ctlseqs has them.
-_ANSI = re.compile(
+ANSI = re.compile(
     rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_=>])"
 )
 # A lone carriage return ends what is shown: a progress bar redraws.
@@ -119,4 +119,4 @@ def _decode_marked(raw: bytes) -> bytes:
 
 
 def _cut_ansi(raw: bytes) -> bytes:
-    return _ANSI.sub(b"", raw) if _ESCAPE in raw else raw
+    return ANSI.sub(b"", raw) if _ESCAPE in raw else raw
