@@ -23,7 +23,7 @@ import yaml
 from diagnosis.engine import pattern_rules
 from diagnosis.engine.patterns import BytePattern, BytePatternSet, PatternError
 from diagnosis.engine.records import RecordKeys
-from diagnosis.engine.sightings import ABOUT, CAPTURES, CaptureReader, IdentityPattern
+from diagnosis.engine.sightings import ABOUT, CAPTURES, COUNTS, CaptureReader, IdentityPattern
 from diagnosis.engine.sources import (
     PATTERN_GROUPS,
     PLACES,
@@ -145,7 +145,7 @@ def read_entries(folder: Path = FOLDER) -> Entries:
     return entries
 
 
-_OF_IDENTITY = ("about", "excludes", "block")
+_OF_IDENTITY = ("about", "excludes", "block", "implies")
 
 
 def _check_names(entries: Sequence[Entry[Any]]) -> None:
@@ -274,7 +274,15 @@ def _identity(body: _Body, pattern: str, where: str) -> IdentityPattern:
         about=body["about"],
         excludes=excludes,
         block=body.get("block"),
+        implies=_implied(body, where),
     )
+
+
+def _implied(body: _Body, where: str) -> tuple[tuple[str, int], ...]:
+    implied = body.get("implies") or {}
+    if unknown := sorted(set(implied) - COUNTS):
+        raise EnvelopeError(f"{where}: nothing that is counted is called {', '.join(unknown)}")
+    return tuple(sorted(implied.items()))
 
 
 def _envelope(body: _Body, pattern: str, where: str) -> Envelope:
@@ -338,7 +346,7 @@ def _prove(entry: Entry[Any], reads: Callable[[bytes], object]) -> None:
 
 def _identity_reader(entry: IdentityPattern) -> Callable[[bytes], object]:
     pattern, captures = BytePattern(entry.pattern), CaptureReader(entry)
-    return lambda line: pattern.search(line) and captures.read(line)
+    return lambda line: pattern.search(line) and captures.read(line) is not None
 
 
 def _front_matcher(envelope: Envelope) -> Callable[[bytes], object]:

@@ -57,8 +57,8 @@ class Identities:
     """Ranks by what the log calls their processes.
 
     `world` is the number of ranks. `announced` are the ranks that some line names. `labels_are`
-    says what a launcher's numeric label counts: "rank" or "node". `ranks_a_node` is how many ranks
-    a launcher says it starts on each node.
+    says what a launcher's numeric label counts: "rank" or "node". `nodes` and `ranks_a_node` are
+    what a launcher says that it starts.
     """
 
     world: Told | None = None
@@ -66,6 +66,7 @@ class Identities:
     ranks: Mapping[int, RankFacts] = field(default_factory=dict)
     sightings: Sequence[Sighting] = ()
     labels_are: str = "rank"
+    nodes: int | None = None
     ranks_a_node: int | None = None
 
     @property
@@ -82,7 +83,8 @@ class Identities:
 
         The answer is derived: no line prints it for this process, and a rank in `asked` is not
         looked at. Facts are tried in the order in which they bind: the pid, the local rank on its
-        node, a label that counts ranks, a place that holds one rank, the rank within a group.
+        node, a label that counts ranks, a place that holds one rank, the rank within a group, and
+        that there is but one.
         """
         for derive in (
             self._by_pid,
@@ -90,6 +92,7 @@ class Identities:
             self._by_label,
             self._by_place,
             self._by_group_rank,
+            self._by_solitude,
         ):
             rank = derive(asked)
             if rank is not None:
@@ -137,6 +140,10 @@ class Identities:
             return None
         return rank if self.world is None or rank < self.world.value else None
 
+    def _by_solitude(self, asked: Source) -> int | None:
+        """Take the one rank of a run of one; what is no worker has none."""
+        return 0 if self.world_size == 1 and asked.role in (None, "worker") else None
+
     @cached_property
     def _ranked(self) -> Sequence[Source]:
         return [seen.source for seen in self.sightings if seen.source.rank is not None]
@@ -161,9 +168,11 @@ class Identities:
     def _one_node(self) -> bool:
         """Say whether all ranks run on one node: then each local rank is its rank.
 
-        They do where a launcher starts all of them there, or where a second node with as many
-        ranks would make more than there are.
+        They do where a launcher says so, or where a second node with as many ranks would make more
+        than there are.
         """
+        if self.nodes == 1:
+            return True
         if self.ranks_a_node is not None and self.ranks_a_node == self.world_size:
             return True
         pairs = {
@@ -209,10 +218,14 @@ def identify(sightings: Sequence[Sighting], counts: Sequence[Count]) -> Identiti
     labels_are = "node" if _labels_are_nodes(sightings) else "rank"
     printed = {seen.source.rank for seen in sightings if seen.source.rank is not None}
     world = _world(counts, sightings, labels_are, max(printed, default=-1) + 1)
-    ranks_a_node = max(
-        (count.value for count in counts if count.name == "local_world_size"), default=None
+    known = Identities(
+        world=world,
+        announced=tuple(sorted(printed)),
+        sightings=sightings,
+        labels_are=labels_are,
+        nodes=_largest(counts, "nodes"),
+        ranks_a_node=_largest(counts, "local_world_size"),
     )
-    known = Identities(world, tuple(sorted(printed)), {}, sightings, labels_are, ranks_a_node)
     joined = [*sightings, *_resolved(known, sightings)]
     announced = {seen.source.rank for seen in joined if seen.source.rank is not None}
     return dataclasses.replace(
@@ -259,12 +272,16 @@ def _told_worlds(counts: Iterable[Count]) -> Iterator[Told]:
 
 def _derived_worlds(counts: Sequence[Count], labels_are: str) -> Iterator[Told]:
     """Yield processes a node times nodes, and the tasks of a launcher whose tasks are ranks."""
-    nodes = max((count.value for count in counts if count.name == "nodes"), default=None)
+    nodes = _largest(counts, "nodes")
     for count in counts:
         if count.name == "local_world_size" and nodes:
             yield Told(count.value * nodes, count.line, derived=True)
         if count.name == "tasks" and labels_are == "rank":
             yield Told(count.value, count.line, derived=True)
+
+
+def _largest(counts: Iterable[Count], name: str) -> int | None:
+    return max((count.value for count in counts if count.name == name), default=None)
 
 
 def _resolved(known: Identities, sightings: Iterable[Sighting]) -> Iterator[Sighting]:

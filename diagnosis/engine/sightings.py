@@ -48,7 +48,8 @@ class IdentityPattern:
     """A line that says who is who: `pattern` finds it in the scan, `captures` (RE2) read it.
 
     The named groups are among CAPTURES; `about` is one of ABOUT. A line with `excludes` (RE2) says
-    something else. Lines of one `block` are fields of one record, in order.
+    something else. Lines of one `block` are fields of one record, in order. `implies` are COUNTS
+    that hold wherever the line is found.
     """
 
     name: str
@@ -57,6 +58,7 @@ class IdentityPattern:
     about: str
     excludes: str | None = None
     block: str | None = None
+    implies: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,17 +109,18 @@ def _order(sighting: Sighting) -> tuple[int, int]:
 class CaptureReader:
     """Reads the captures of one identity pattern."""
 
-    __slots__ = ("_captures", "_excludes")
+    __slots__ = ("_captures", "_excludes", "_implied")
 
     def __init__(self, entry: IdentityPattern) -> None:
         self._captures = [BytePattern(capture) for capture in entry.captures]
         self._excludes = BytePattern(entry.excludes) if entry.excludes else None
+        self._implied = {name: str(count).encode() for name, count in entry.implies}
 
     def read(self, line: bytes) -> dict[str, bytes] | None:
-        """Return the captures from a line that the pattern hit; None where it is excluded."""
+        """Return what a line that the pattern hit says; None where it is excluded."""
         if self._excludes is not None and self._excludes.search(line) is not None:
             return None
-        groups: dict[str, bytes] = {}
+        groups = dict(self._implied)
         for capture in self._captures:
             found = capture.search(line)
             if found is not None:

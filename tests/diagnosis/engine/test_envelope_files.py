@@ -95,6 +95,7 @@ def test_a_broken_envelope_is_refused(tmp_path: Path, entry: dict[str, Any], rea
         (changed(IDENTITY, pattern=r"world\s{1,2}size \d"), "the pattern may run over a line end"),
         (changed(IDENTITY, captures=r"(?P<size>\d)"), "no field is called size"),
         (changed(IDENTITY, excludes="("), "is not RE2: missing )"),
+        (changed(IDENTITY, implies={"moons": 1}), "nothing that is counted is called moons"),
     ],
 )
 def test_a_broken_identity_is_refused(tmp_path: Path, entry: dict[str, Any], reason: str) -> None:

@@ -129,6 +129,17 @@ def test_on_several_nodes_a_local_rank_alone_is_nobody(compiled: Compiled) -> No
     assert known.rank_of(Source(local_rank=1, host="gpu-a-017")) is None
 
 
+def test_processes_that_python_spawned_are_on_one_node(compiled: Compiled) -> None:
+    known = identities(compiled, "-- Process 5 terminated with the following error:", announced(8))
+    assert known.rank_of(Source(local_rank=5)) == 5
+
+
+def test_a_run_of_one_rank_has_no_other(compiled: Compiled) -> None:
+    known = identities(compiled, "WORLD_SIZE=1")
+    assert known.rank_of(Source()) == 0
+    assert known.rank_of(Source(role="kernel")) is None
+
+
 def test_tee_ties_local_ranks_to_ranks(compiled: Compiled) -> None:
     lines = [f"[default{rank % 8}]:[rank{rank}]: x" for rank in (3, 11, 19)]
     known = identities(compiled, *lines)
