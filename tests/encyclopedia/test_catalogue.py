@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import datetime as dt
+import pickle
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -293,6 +296,22 @@ def test_a_problem_stands_on_the_line_of_its_value(messages: Messages) -> None:
     text = FILE.replace("consequence_of: []", "consequence_of:\n  - gone")
     found = messages((str(PATH), text))
     assert found == ["storage/disk-full.md:19: consequence_of: there is no failure gone"]
+
+
+# What a start costs
+
+
+def test_a_catalogue_that_was_read_before_needs_no_yaml(tmp_path: Path) -> None:
+    kept = tmp_path / "catalogue"
+    kept.write_bytes(pickle.dumps(Catalogue({"disk-full": parsed()})))
+    program = (
+        "import pathlib, pickle, sys\n"
+        "from encyclopedia.catalogue import CATEGORIES, Catalogue, load, parse, problems\n"
+        "catalogue = pickle.loads(pathlib.Path(sys.argv[1]).read_bytes())\n"
+        "assert [failure.title for failure in catalogue] == ['Disk Full']\n"
+        "assert 'yaml' not in sys.modules, 'YAML was imported'\n"
+    )
+    subprocess.run([sys.executable, "-c", program, kept], check=True)
 
 
 # Cycles

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from diagnosis.engine import LogFile, compiled, diagnose, load_compiled
+from encyclopedia import catalogue
 from encyclopedia.catalogue import FAILURES
 
 
@@ -63,6 +64,19 @@ def test_a_changed_failure_file_changes_the_fingerprint(tmp_path: Path) -> None:
     before = load_compiled(folder, tmp_path / "cache").fingerprint
     copy.write_bytes(source.read_bytes() + b"\nOne more line.\n")
     assert load_compiled(folder, tmp_path / "cache").fingerprint != before
+
+
+@pytest.mark.parametrize("module", ["catalogue", "failure_file"])
+def test_a_changed_reading_of_the_files_changes_the_fingerprint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str
+) -> None:
+    for name in ("catalogue.py", "failure_file.py"):
+        (tmp_path / name).write_bytes(FAILURES.with_name(name).read_bytes())
+    monkeypatch.setattr(catalogue, "__file__", str(tmp_path / "catalogue.py"))
+    before = compiled._fingerprint(FAILURES)
+    with (tmp_path / f"{module}.py").open("a") as file:
+        file.write("# another reading\n")
+    assert compiled._fingerprint(FAILURES) != before
 
 
 def test_the_cache_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
