@@ -92,7 +92,7 @@ def is_plain(text: bytes, start: int, stop: int) -> bool:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _block(value: bytes) -> int:
-    """Return whether the numbers are an address, and of which block: `_PRIVATE`, `_PUBLIC`, or 0."""
+    """Return of which block the address is, `_PRIVATE` or `_PUBLIC`; 0 where it is none."""
     if not _VALID.match(value) or _EVERY_MACHINE.match(value):
         return 0
     return _PRIVATE if _PRIVATE_BLOCKS.match(value) else _PUBLIC

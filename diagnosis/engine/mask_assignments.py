@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -43,8 +43,8 @@ _NAME_BACKWARDS = re.compile(
 # `name: DB_PASSWORD` before `value:`, in the same line or the line before, as Kubernetes writes.
 _PAIR_REACH = 200
 _PAIRED_NAME = re.compile(
-    rb"\bname[\"'\\]{0,4}[ \t]?[:=][ \t]{0,4}[\"'\\]{0,4}(?P<name>[\w.-]{1,90}+)[\"'\\]{0,4},?\s{0,60}"
-    rb"(?:- )?[\"'\\]{0,4}\Z"
+    rb"\bname[\"'\\]{0,4}[ \t]?[:=][ \t]{0,4}[\"'\\]{0,4}(?P<name>[\w.-]{1,90}+)"
+    rb"[\"'\\]{0,4},?\s{0,60}(?:- )?[\"'\\]{0,4}\Z"
 )
 _PAIR_VALUE = b"value"
 _CAMEL_HUMP = re.compile(rb"(?<=[a-z0-9])(?=[A-Z])")
@@ -81,7 +81,7 @@ _LEAST_ALWAYS, _LEAST_ARGUMENT, _LEAST_LIKELY = 4, 8, 12
 
 @dataclass(frozen=True, slots=True)
 class _Name:
-    """The name of an assignment as read back: `argument` is one of a command line, before a blank."""
+    """The name of an assignment; an `argument` of a command line has its value behind a blank."""
 
     text: bytes
     argument: bool

@@ -30,15 +30,17 @@ FOLDER = Path(__file__).with_name("masks")
 # What a placeholder can name: `<ip-1>`, `<token-2>`.
 KINDS = ("ip", "mac", "email", "user", "password", "token", "key")
 
-_FIELDS = frozenset(
-    "id kind source prefixes body least most suffix anchor back pattern check finder spread words"
-    " samples near_misses".split()
+_FIELDS = (
+    *("id", "kind", "source", "samples", "near_misses", "spread"),
+    *("prefixes", "body", "least", "most", "suffix"),
+    *("anchor", "back", "pattern", "check"),
+    *("finder", "words"),
 )
 # Body characters that the anchor of a token asks for. More make the scan slower, fewer make idle
 # hits; and a token cut by the end of its line may have fewer.
 _ANCHORED_BODY = 6
-# Where a token may begin: behind no letter or digit, except those of an escape, of a percent-encoded
-# byte or of a colour code that lost its first bytes.
+# Where a token may begin: behind no letter or digit, except those of an escape, of an encoded byte
+# or of a colour code that lost its first bytes.
 _EDGE = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrtbf])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4})|(?<=\dm))"
 # A longer prefix, or one before a longer body, is known even where it is glued to a word.
 _DISTINCT_PREFIX, _DISTINCT_BODY = 5, 30
@@ -115,7 +117,7 @@ def _mask(path: Path, body: Any, earlier: Mapping[str, Mask]) -> Mask:
 
 
 def _read_mask(body: Mapping[str, Any], earlier: Mapping[str, Mask]) -> Mask:
-    if unknown := set(body) - _FIELDS:
+    if unknown := set(body).difference(_FIELDS):
         raise ValueError(f"unknown fields {sorted(unknown)}")
     if body.get("kind", "token") not in KINDS:
         raise ValueError(f"kind must be one of {', '.join(KINDS)}")

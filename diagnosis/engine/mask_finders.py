@@ -122,7 +122,7 @@ def _is_no_number(_mask: Mask) -> _Check:
 
 
 def _is_person(mask: Mask) -> _Check:
-    """A user's name that is not one that every machine of its kind has, and no file's."""
+    """Return the check for names of persons: not those that all machines have, nor of files."""
     services = mask.words["services"]
 
     def check(value: bytes) -> bool:
@@ -168,33 +168,41 @@ _ESCAPES = (b"n", b"r", b"t", b"b", b"f")
 
 def _email_or_login(mask: Mask) -> Find:
     """Return the finder of mail addresses, hidden whole, and of logins, whose host stays."""
-    services, internal, files = (mask.words[each] for each in ("services", "internal", "files"))
 
     def find(text: bytes, floor: int, end: int, _least: int, _most: int) -> Found:
         domain = _DOMAIN.match(text, end - 1)
-        if not domain:
-            return NOTHING
-        host, behind = domain.group(), domain.end()
-        top = host.rpartition(b".")[2].lower()
-        login = top in internal or _is_login(host, text, behind)
-        if not login and (top in files or not _is_mail_domain(host)):
-            return NOTHING
-        local = _local_part(text, floor, end)
-        if local is None:
+        sort = _sort_of_host(mask.words, domain.group(), text, domain.end()) if domain else ""
+        local = _local_part(text, floor, end) if sort else None
+        if not domain or not local:
             return NOTHING
         start, name = local
-        if not name.strip(b".-+%_") or name in services:
+        if not name.strip(b".-+%_") or name in mask.words["services"]:
             return NOTHING
         in_url = _IN_URL.search(text, max(0, start - _URL_REACH), start)
         if in_url and in_url["before"]:
             return NOTHING
-        if login or in_url:
+        if in_url or sort == "login":
             return _login(name, start)
-        if text[behind : behind + 1] in _CODE_BEHIND:
-            return NOTHING
-        return [(start, behind, mask.kind, (name + b"@" + host).lower())], behind
+        return [
+            (start, domain.end(), mask.kind, (name + b"@" + domain.group()).lower())
+        ], domain.end()
 
     return find
+
+
+def _sort_of_host(
+    words: Mapping[str, frozenset[bytes]], host: bytes, text: bytes, behind: int
+) -> str:
+    """Return whose host stands behind an @: that of a "login", of a "mail" address, or ""."""
+    _, dot, top = host.rpartition(b".")
+    if _DOTTED_QUAD.match(host) or top.lower() in words["internal"]:
+        return "login"
+    if _LOGIN_BEHIND.match(text, behind):
+        return "login"
+    if not dot or not _TOP_LEVEL.match(top) or top.lower() in words["files"]:
+        return ""
+    is_code = _CODE_DOMAIN.match(host) or text[behind : behind + 1] in _CODE_BEHIND
+    return "" if is_code else "mail"
 
 
 def _login(name: bytes, start: int) -> Found:
@@ -205,22 +213,13 @@ def _login(name: bytes, start: int) -> Found:
 
 
 def _local_part(text: bytes, floor: int, end: int) -> tuple[int, bytes] | None:
-    """Return where the name before the @ begins, and the name; the letter of an escape is not in it."""
+    """Return where the name before the @ begins, and the name, without the letter of an escape."""
     local = _LOCAL_BACKWARDS.match(text[max(floor, end - 1 - _LOCAL_REACH, 0) : end - 1][::-1])
     if not local:
         return None
     start, name = end - 1 - local.end(), local["name"][::-1]
     escaped = start and text[start - 1 : start] == b"\\" and name[:1] in _ESCAPES
     return (start + 1, name[1:]) if escaped else (start, name)
-
-
-def _is_login(host: bytes, text: bytes, behind: int) -> bool:
-    return bool(_DOTTED_QUAD.match(host) or _LOGIN_BEHIND.match(text, behind))
-
-
-def _is_mail_domain(host: bytes) -> bool:
-    _, dot, top = host.rpartition(b".")
-    return bool(dot and _TOP_LEVEL.match(top)) and not _CODE_DOMAIN.match(host)
 
 
 # --- machines -----------------------------------------------------------------------------------

@@ -54,7 +54,7 @@ def key_block(mask: Mask) -> Find:
 
 
 def _body(text: bytes, start: int) -> tuple[list[Range], int]:
-    """Return where the body stands, from the end of the first line on, and how far it was sought."""
+    """Return where the body stands behind the first line's begin, and how far it was sought."""
     inline = _inline_body(text, start)
     reached = inline[-1][1] if inline else start
     header_end = _HEADER_END.match(text, reached)

@@ -117,7 +117,7 @@ class Spread:
         self._scanner = Scanner([_literal(value) for value in self._values])
 
     def spans(self, window: bytes, start: int) -> list[Span]:
-        """Return where the values stand in a window that begins at `start`, as words of their own."""
+        """Return where the values stand, as words of their own, in a window from `start` on."""
         spans: list[Span] = []
         for index, stop in self._scanner.scan(window):
             value = self._values[index]

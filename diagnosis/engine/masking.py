@@ -23,9 +23,9 @@ from itertools import accumulate
 from typing import cast
 
 from diagnosis.engine.mask_files import KINDS, Mask, load_masks
+from diagnosis.engine.mask_finders import FINDERS
 from diagnosis.engine.mask_search import Search, Spread
 from diagnosis.engine.mask_spans import Find, Range, Span
-from diagnosis.engine.mask_finders import FINDERS
 from diagnosis.engine.scanner import Scanner
 from diagnosis.engine.text import ANSI, LogFile
 
@@ -34,12 +34,9 @@ __all__ = ["Mask", "Masked", "Masker", "Replacement", "anchors", "load_masks", "
 # A secret is one secret, whether it was found as a password or as a token.
 _FAMILIES = {kind: kind for kind in KINDS} | dict.fromkeys(("password", "token", "key"), "secret")
 _PLACEHOLDER = re.compile(rb"<(?:" + "|".join(KINDS).encode() + rb")-\d{1,9}>")
-# What the engine does not see, and what may tear a secret apart: colour codes and NUL bytes. One
-# set of first bytes lets `re` skip what cannot match; an alternative at the front would not.
-_UNSEEN = re.compile(
-    rb"[\x00\x1b](?:(?<=\x00)\x00*+|(?<=\x1b)" + ANSI.pattern.removeprefix(rb"\x1b") + rb")"
-)
-_UNSEEN_BYTES = (b"\x1b", b"\x00")
+# What the engine does not see, and what may tear a secret apart: colour codes and NUL bytes.
+# (A literal at the front lets `re` skip to it; a repeat would not.)
+_NULS = re.compile(rb"\x00\x00*+")
 _WIDE_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
 _COUNTED_BYTES = 1 << 20
 
@@ -128,10 +125,12 @@ class Masker:
 
 
 class _Book:
-    """Who has which placeholder: numbered by kind and first appearance, around those in the paste."""
+    """Who has which placeholder: numbered by kind and first appearance, past those in the paste."""
 
     def __init__(self, views: Iterable[_View]) -> None:
-        self._taken = {match.group() for view in views for match in _PLACEHOLDER.finditer(view.text)}
+        self._taken = {
+            match.group() for view in views for match in _PLACEHOLDER.finditer(view.text)
+        }
         self._numbers = dict.fromkeys(KINDS, 0)
         self._firsts: dict[bytes, tuple[str, str, int]] = {}
         self._counts: Counter[bytes] = Counter()
@@ -167,11 +166,11 @@ class _View:
     """A file as masking reads it: `text` is what is searched, the source is what is cut."""
 
     def __init__(self, log: LogFile, source: bytes, encoding: str | None) -> None:
-        unseen = any(source.find(each) >= 0 for each in _UNSEEN_BYTES)
-        self.text = _UNSEEN.sub(b"", source) if unseen else source
         self._log = log
         self._source = source
         self._encoding = encoding
+        self._unseen = _unseen(source)
+        self.text = _without(source, self._unseen) if self._unseen else source
 
     def masked(self, book: _Book, windows: Iterable[list[Span]]) -> LogFile:
         """Return the file with the spans replaced; the file itself where there are none."""
@@ -202,7 +201,7 @@ class _View:
 
     def _moved(self) -> Callable[[int, int], Range] | None:
         """Return what turns a span of the text into one of the source; None where they are one."""
-        return None if self.text is self._source else _moved_by_unseen(self._source)
+        return _moved_by(self._unseen) if self._unseen else None
 
     def _encoded(self, masked: bytes) -> bytes:
         if self._encoding is None:
@@ -220,10 +219,29 @@ def _view(log: LogFile) -> _View:
     return _View(log, source, None)
 
 
-def _moved_by_unseen(source: bytes) -> Callable[[int, int], Range]:
-    cuts = [match.span() for match in _UNSEEN.finditer(source)]
-    removed = list(accumulate((end - start for start, end in cuts), initial=0))
-    places = [start - before for (start, _), before in zip(cuts, removed, strict=False)]
+def _unseen(source: bytes) -> list[Range]:
+    """Return where colour codes and NUL bytes stand, in order and apart."""
+    codes = [match.span() for match in ANSI.finditer(source)]
+    nuls = [match.span() for match in _NULS.finditer(source)]
+    if not (codes and nuls):
+        return codes or nuls
+    apart: list[Range] = []
+    for start, end in sorted(codes + nuls):
+        if not apart or start >= apart[-1][1]:
+            apart.append((start, end))
+    return apart
+
+
+def _without(source: bytes, unseen: Sequence[Range]) -> bytes:
+    starts = (0, *(end for _, end in unseen))
+    ends = (*(start for start, _ in unseen), len(source))
+    return b"".join(source[start:end] for start, end in zip(starts, ends, strict=True))
+
+
+def _moved_by(unseen: Sequence[Range]) -> Callable[[int, int], Range]:
+    """Return what turns a span of the text without these ranges into one of the source."""
+    removed = list(accumulate((end - start for start, end in unseen), initial=0))
+    places = [start - before for (start, _), before in zip(unseen, removed, strict=False)]
 
     def moved(start: int, end: int) -> Range:
         last = end - 1
