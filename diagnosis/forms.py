@@ -24,6 +24,11 @@ _STEP = 1 << 16
 def read_form(request: HttpRequest) -> Submission:
     """Return what the form says; raises PasteError where there is too much of it."""
     limit = settings.DENPEX_LOG_LIMIT_BYTES
+    if "Transfer-Encoding" in request.headers:
+        raise PasteError(
+            "This request does not say how long it is.",
+            "Send it with a Content-Length: curl -F files=@log.txt does.",
+        )
     if _announced_bytes(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         _read_away(request)
         raise too_large(limit)

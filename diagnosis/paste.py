@@ -45,7 +45,7 @@ _WIDE_SHARE = 0.7
 
 _SEND_THE_LOG = "Upload the log itself: what the run printed, as text."
 _COPY_THE_TEXT = "Copy the text instead of a screenshot."
-_UNPACK_FIRST = "Unpack it first, and upload the log files in it."
+_UNPACK_FIRST = "If it holds logs, unpack it and upload those."
 
 
 @dataclass(frozen=True, slots=True)

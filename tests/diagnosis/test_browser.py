@@ -26,7 +26,7 @@ def failures(transactional_db: None, redis: object) -> None:
 
 def test_pasting_on_a_failure_page_leads_to_rank_and_fix(wide_page: Page, worker: Child) -> None:
     wide_page.goto(EPHEMERAL)
-    wide_page.get_by_label("Paste the log of your run").fill(case_log(MULTI_RANK).decode())
+    wide_page.get_by_label("Log or traceback").fill(case_log(MULTI_RANK).decode())
     wide_page.get_by_role("button", name="Diagnose").click()
 
     expect(wide_page.get_by_role("heading", level=1)).to_contain_text("rank 0", timeout=30_000)
@@ -77,7 +77,7 @@ def test_files_from_several_ranks(wide_page: Page, worker: Child, tmp_path: Path
 
 def test_double_click_is_one_job(wide_page: Page) -> None:
     wide_page.goto(EPHEMERAL)
-    wide_page.get_by_label("Paste the log of your run").fill(case_log(MULTI_RANK).decode())
+    wide_page.get_by_label("Log or traceback").fill(case_log(MULTI_RANK).decode())
 
     wide_page.get_by_role("button", name="Diagnose").dblclick()
 
@@ -97,7 +97,7 @@ def test_allowance_appears_when_the_form_is_used(wide_page: Page) -> None:
     wide_page.goto(EPHEMERAL)
     assert not wide_page.context.cookies()
 
-    wide_page.get_by_label("Paste the log of your run").focus()
+    wide_page.get_by_label("Log or traceback").focus()
 
     expect(wide_page.get_by_text("3 of 3 left today")).to_be_visible()
 
@@ -111,7 +111,7 @@ def test_it_works_without_scripts(wide_page: Page, worker: Child) -> None:
     page = context.new_page()
     try:
         page.goto(EPHEMERAL)
-        page.get_by_label("Paste the log of your run").fill(case_log(MULTI_RANK).decode())
+        page.get_by_label("Log or traceback").fill(case_log(MULTI_RANK).decode())
         page.get_by_role("button", name="Diagnose").click()
 
         expect(page.get_by_role("heading", level=1)).to_contain_text("rank 0", timeout=30_000)

@@ -100,6 +100,14 @@ def test_too_large_a_request_gets_our_page(site: str, redis: Redis, megabytes: i
     assert not Job.objects.exists()
 
 
+def test_request_without_a_length_is_told_what_to_do(site: str, redis: Redis) -> None:
+    headers = {"Content_Type": FORM, "Transfer_Encoding": "chunked"}
+    answer = ask(site, "POST", "/diagnose/", b"5\r\nlog=a\r\n0\r\n\r\n", **headers)
+
+    assert answer.status == HTTPStatus.BAD_REQUEST
+    assert "Content-Length" in answer.text
+
+
 def test_broker_that_does_not_answer_is_a_503_and_takes_nothing(site: str, redis: Redis) -> None:
     cookie = cookie_of(ask(site, "GET", "/diagnose/"))
     pid = redis.info("server")["process_id"]
