@@ -14,6 +14,7 @@ from itertools import accumulate
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.sources import LineFacts, Sections, Source
+from diagnosis.engine.stamps import year_told
 from diagnosis.engine.text import LogFile, Text, prepare
 from diagnosis.engine.wrapped import joined_lines
 
@@ -57,7 +58,8 @@ class Line:
 class Log:
     """Texts, hits and the cache of parsed lines.
 
-    `joined` holds what a line says together with the lines that it was cut into.
+    `joined` holds what a line says together with the lines that it was cut into. `year` is that of
+    the first dated line, for the stamps that name none.
     """
 
     texts: tuple[Text, ...]
@@ -65,6 +67,7 @@ class Log:
     hits: dict[int, list[tuple[int, int]]]
     joined: dict[tuple[int, int], bytes] = field(default_factory=dict)
     _lines: dict[tuple[int, int], Line] = field(default_factory=dict)
+    year: int | None = None
     _inherited: tuple[Sections, ...] = ()
     _with: dict[str, list[Line]] = field(default_factory=dict)
 
@@ -94,7 +97,7 @@ class Log:
         line = self._lines.get((file, start))
         if line is None:
             head = self.texts[file].data[start : min(end, start + LINE_BYTES)]
-            facts = self.compiled.envelopes.parse(head, self._inherited[file].at(start))
+            facts = self.compiled.envelopes.parse(head, self._inherited[file].at(start), self.year)
             speaker = _SPEAKER_FIELDS(facts.source)
             line = Line(
                 file,
@@ -150,7 +153,9 @@ def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
         for index, end in compiled.scanner.scan(text.data):
             hits.setdefault(index, []).append((number, end))
     sections = tuple(compiled.envelopes.sections(text.name, text.data) for text in texts)
-    log = Log(texts, compiled, hits, _inherited=sections)
+    years = (year_told(text.data) for text in texts)
+    year = next((each for each in years if each is not None), None)
+    log = Log(texts, compiled, hits, year=year, _inherited=sections)
     for number in range(len(texts)):
         _add_wrapped(log, number)
     return log

@@ -8,12 +8,21 @@ from __future__ import annotations
 
 import datetime
 import functools
+import mmap
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from diagnosis.engine.patterns import BytePattern
 
-__all__ = ["ASSUMED_YEAR", "CLOCKS", "TIME_GROUPS", "Stamp", "StampReader", "TimeFormat"]
+__all__ = [
+    "ASSUMED_YEAR",
+    "CLOCKS",
+    "TIME_GROUPS",
+    "Stamp",
+    "StampReader",
+    "TimeFormat",
+    "year_told",
+]
 
 # What the seconds of a stamp count from: the epoch; the epoch, in a year that the line does not
 # tell; midnight; the boot of the host. Only stamps of one clock can be compared.
@@ -38,6 +47,10 @@ _MONTHS = {
     )
 }
 _UTC_NAMES = frozenset(("Z", "z", "UTC", "GMT"))
+
+
+# A log that has not dated a line in its first megabyte is taken to date none.
+_YEAR_REACH = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,22 @@ class StampReader:
             clock=clock,
             zone_known=offset is not None or any(part.startswith("epoch") for part in parts),
         )
+
+
+def year_told(data: bytes | mmap.mmap) -> int | None:
+    """Return the year of the first dated stamp in a log, for the stamps that name none."""
+    found = _dated().search(data[:_YEAR_REACH])
+    if found is None:
+        return None
+    return int(found.groups.get("first") or found.groups["last"])
+
+
+@functools.cache
+def _dated() -> BytePattern:
+    return BytePattern(
+        r"(?P<first>(?:19|20)\d\d)[-/]\d\d[-/]\d\d[T _]\d\d:\d\d:\d\d"
+        r"|\d\d:\d\d:\d\d (?:[A-Z]{3,5} )?(?P<last>(?:19|20)\d\d)\b"
+    )
 
 
 def _seconds(parts: Mapping[str, str], year: int | None) -> tuple[float, str]:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diagnosis.engine.envelope_files import load_envelopes
-from diagnosis.engine.stamps import ASSUMED_YEAR, StampReader
+from diagnosis.engine.stamps import ASSUMED_YEAR, StampReader, year_told
 
 READERS = {entry.name: StampReader(entry) for entry in load_envelopes().times}
 MOMENTS = st.datetimes(
@@ -57,6 +57,20 @@ def test_a_day_that_the_callers_year_has_not_is_no_time() -> None:
 )
 def test_half_days_are_read(text: bytes, hour: int) -> None:
     assert READERS["clock"].read(text).seconds == hour * 3600 + 1
+
+
+@pytest.mark.parametrize(
+    ("log", "year"),
+    [
+        (b"E1130 05:53:43.475 x\n2026-11-30 05:53:43,475 INFO x\n2027-01-01 00:00:00", 2026),
+        (b"[Mon Nov 30 05:53:43 2026] NVRM: x", 2026),
+        (b"Tue Dec  7 02:10:11 EST 2021", 2021),
+        (b"step 2026-11 of 2030", None),
+        (b"", None),
+    ],
+)
+def test_the_year_is_that_of_the_first_dated_line(log: bytes, year: int | None) -> None:
+    assert year_told(log) == year
 
 
 @pytest.mark.parametrize("name", sorted(READERS))
