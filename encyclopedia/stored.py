@@ -1,7 +1,8 @@
 """Public pages as stored bytes: rendered and compressed once, dropped when the catalogue changes.
 
 They are the same for everyone: rendered without a request, so that no cookie, token or number of a
-visitor can get into one, and a cache in front of the site may keep them.
+visitor can get into one, and a cache in front of the site may keep them. Each process asks the
+database once a second at most whether the catalogue has changed.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import wraps
+from time import monotonic
 from typing import Concatenate, ParamSpec
 
 from django.conf import settings
@@ -25,6 +27,7 @@ from encyclopedia.models import LoadedCatalogue
 __all__ = ["StoredPage", "public_page", "render_public"]
 
 CACHE_SECONDS = 300
+CHECK_SECONDS = 1.0
 _GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:\s|,|$))")
 
 _Parameters = ParamSpec("_Parameters")
@@ -51,16 +54,14 @@ def public_page(
         def answer(
             request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
         ) -> HttpResponseBase:
-            pages = _store.pages(LoadedCatalogue.current_fingerprint())
             storable = not settings.DEBUG and not any(name in request.GET for name in varies_with)
-            if storable and (page := pages.get(request.path)):
+            pages = _store.pages() if storable else {}
+            if page := pages.get(request.path):
                 return page.answer(request)
             response = view(request, *args, **kwargs)
             if not isinstance(response, HttpResponse) or response.status_code != 200:
                 return response
-            page = StoredPage.of(response)
-            if storable:
-                pages[request.path] = page
+            pages[request.path] = page = StoredPage.of(response)
             return page.answer(request)
 
         return answer
@@ -111,13 +112,18 @@ class _PageStore:
     """Pages by path, in the memory of this process, of one state of the catalogue."""
 
     def __init__(self) -> None:
-        self._fingerprint = ""
+        self._fingerprint: str | None = None
         self._pages: dict[str, StoredPage] = {}
+        self._check_at = 0.0
 
-    def pages(self, fingerprint: str) -> dict[str, StoredPage]:
-        """Return the pages of this state; those of any other are dropped."""
-        if fingerprint != self._fingerprint:
-            self._fingerprint, self._pages = fingerprint, {}
+    def pages(self) -> dict[str, StoredPage]:
+        """Return the pages of the state of now, or of a second ago; older ones are dropped."""
+        now = monotonic()
+        if self._fingerprint is None or now >= self._check_at:
+            fingerprint = LoadedCatalogue.current_fingerprint()
+            self._check_at = now + CHECK_SECONDS
+            if fingerprint != self._fingerprint:
+                self._fingerprint, self._pages = fingerprint, {}
         return self._pages
 
 

@@ -158,6 +158,14 @@ def _empty_valkey(request: pytest.FixtureRequest) -> None:
         request.getfixturevalue("redis").flushall()
 
 
+@pytest.fixture(autouse=True)
+def _no_stored_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forget the pages of the test before, which had failures of its own."""
+    from encyclopedia import stored
+
+    monkeypatch.setattr(stored, "_store", stored._PageStore())
+
+
 # Processes of the site
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.test import RequestFactory
-from pytest_django import Settings
+from pytest_django import DjangoAssertNumQueries, Settings
 
+from encyclopedia import stored
 from encyclopedia.models import LoadedCatalogue
 from encyclopedia.stored import public_page
 
@@ -34,9 +36,25 @@ class Page:
 
 
 @pytest.fixture
-def page(request: pytest.FixtureRequest) -> Page:
-    """Return a page at an address of its own, since stored pages live as long as the process."""
-    return Page(f"/{request.node.name}/")
+def page() -> Page:
+    return Page("/page/")
+
+
+class Clock:
+    """Stands still until a test moves it."""
+
+    def __init__(self) -> None:
+        self.now = 1000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(stored, "monotonic", clock)
+    return clock
 
 
 def content(response: HttpResponseBase) -> bytes:
@@ -58,11 +76,56 @@ def test_a_page_is_rendered_once(page: Page) -> None:
     assert page.renderings == 1
 
 
-def test_a_stored_page_is_dropped_when_the_catalogue_changes(page: Page) -> None:
+def test_a_stored_page_is_dropped_a_second_after_the_catalogue_changed(
+    page: Page, clock: Clock
+) -> None:
     page.get()
     LoadedCatalogue.objects.create(fingerprint="another")
     page.answer = HttpResponse("New")
+    clock.now += 1.0
     assert content(page.get()) == b"New"
+
+
+def test_a_page_rendered_just_after_a_change_is_dropped_with_the_others(
+    page: Page, clock: Clock
+) -> None:
+    Page("/earlier/").get()
+    LoadedCatalogue.objects.create(fingerprint="another")
+    page.get()
+    clock.now += 1.0
+    page.get()
+    assert page.renderings == 2
+
+
+def test_the_database_is_asked_once_a_second(
+    page: Page, clock: Clock, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_num_queries(1):
+        page.get()
+        clock.now += 0.9
+        page.get()
+        Page("/another/").get()
+    clock.now += 0.1
+    with django_assert_num_queries(1):
+        page.get()
+    assert page.renderings == 1
+
+
+def test_a_database_that_is_away_is_not_taken_for_one_without_a_change(
+    page: Page, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail() -> str:
+        raise OperationalError("gone")
+
+    page.get()
+    clock.now += 1.0
+    with monkeypatch.context() as away:
+        away.setattr(LoadedCatalogue, "current_fingerprint", fail)
+        for _ in range(2):
+            with pytest.raises(OperationalError):
+                page.get()
+    page.get()
+    assert page.renderings == 1
 
 
 def test_a_browser_that_can_gets_it_compressed(page: Page) -> None:
