@@ -164,6 +164,35 @@ def test_edges_are_shown_on_both_pages(client: Client) -> None:
     assert PAGE in effect[effect.index("What may have failed before it") :]
 
 
+def with_causes(catalogue: Catalogue, number: int) -> Catalogue:
+    """Return the catalogue with as many causes of peer-closed: cause-1, cause-2, …"""
+    slugs = tuple(f"cause-{index}" for index in range(1, number + 1))
+    cause, effect = catalogue.failures["scratch-disk-full"], catalogue.failures["peer-closed"]
+    causes = {slug: replace(cause, slug=slug, aliases=(), looks_like=()) for slug in slugs}
+    changed = {"peer-closed": replace(effect, consequence_of=slugs)}
+    return Catalogue({**catalogue.failures, **causes, **changed})
+
+
+def causes_of(client: Client) -> str:
+    page = text_of(client, "/failures/peer-closed/")
+    return page[page.index("What may have failed before it") : page.index('id="references"')]
+
+
+def test_a_list_of_six_causes_is_open(client: Client, failures: Catalogue) -> None:
+    sync.load_failures(with_causes(failures, 6))
+    listed = causes_of(client)
+    assert listed.count('<li><a href="/failures/cause-') == 6
+    assert "<details" not in listed
+
+
+def test_a_longer_list_of_causes_is_folded(client: Client, failures: Catalogue) -> None:
+    sync.load_failures(with_causes(failures, 7))
+    listed = causes_of(client)
+    folded = listed[listed.index("<details") : listed.index("</details>")]
+    assert "<summary>7 failures, the gravest first</summary>" in folded
+    assert folded.count('<li><a href="/failures/cause-') == 7
+
+
 def test_look_alikes_are_linked_from_both_pages(client: Client) -> None:
     assert '<dt><a href="/failures/scratch-quota-exceeded/">' in text_of(client, PAGE)
     assert f"{PAGE}#not-this-if" in text_of(client, "/failures/scratch-quota-exceeded/")
