@@ -199,6 +199,7 @@ WRAPPERS = frozenset(
 # The same for exceptions with a type of everyday use: the beginnings of their messages.
 WRAPPER_MESSAGES = (
     "-- Process ",  # torch/multiprocessing/spawn.py before 1.8
+    "Caught ",  # torch/_utils.py, ExceptionWrapper: the error of a loader worker or a replica
     "Engine core initialization failed",  # vllm/v1/engine/core_client.py
     "Engine process failed to start",  # vllm/engine/multiprocessing/client.py
 )
