@@ -137,7 +137,7 @@ def read_entries(folder: Path = FOLDER) -> Entries:
         envelopes=tuple(
             entry
             for path in families
-            for entry in _read(path, pieces, _envelope, ("sets", "follows", "json"))
+            for entry in _read(path, pieces, _envelope, ("sets", "follows", "collects", "json"))
         ),
     )
     for kind in (entries.times, entries.paths, entries.identities, entries.envelopes):
@@ -298,6 +298,7 @@ def _envelope(body: _Body, pattern: str, where: str) -> Envelope:
         sets=_sets(body, where),
         time_format=_time_name(body),
         follows=follows,
+        collects=body.get("collects", False),
         json=_record_keys(body, where),
     )
 

@@ -110,9 +110,10 @@ class Envelope:
     of `Source`, or `time` (read by the format named `time_format`), `severity`, `prefix` (the
     literal by which all lines of this source can be found) and `rest` (the end of the match that is
     looked at only and stays in the line). `sets` are fields told by its mere presence. One
-    with `follows` is tried only in that place: at the start of the line or with nothing but a stamp
-    before it ("start"), directly behind a stamp ("time"), or behind a level that stands behind a
-    stamp ("level"). `json` says that the line is a JSON object, to be read by these keys.
+    with `follows` is tried only in that place: at the start of what the program printed ("start"),
+    directly behind a stamp ("time"), or behind a level that stands behind a stamp ("level"). What
+    `collects` was put there by something that gathers the lines of others: the program's own line
+    starts behind it. `json` says that the line is a JSON object, to be read by these keys.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Envelope:
     sets: tuple[tuple[str, str], ...] = ()
     time_format: str | None = None
     follows: str | None = None
+    collects: bool = False
     json: RecordKeys | None = None
 
 
@@ -346,7 +348,7 @@ class Envelopes:
         layers: list[_Layer] = []
         offset = origin = 0
         place: str | None = "start"
-        only_stamps = True
+        at_start = True
         while len(layers) < _TALLEST_STACK:
             layer = self._finder.find(text, offset, place)
             if layer is None:
@@ -357,14 +359,14 @@ class Envelopes:
                     break
                 layers.append(layer._replace(groups=opened.fields))
                 text, offset, origin = opened.message, 0, origin + opened.offset
-                place = None
+                place = "start"
                 continue
             layers.append(layer)
             if layer.end == offset:
                 break
             offset = layer.end
-            only_stamps = only_stamps and _is_stamp(layer)
-            place = _place_behind(layer, text[offset - 1], only_stamps=only_stamps)
+            at_start = at_start and (layer.envelope.collects or _is_stamp(layer))
+            place = _place_behind(layer, text[offset - 1], at_start=at_start)
         return _Peeled(layers, text, offset, origin)
 
     def _stamp(self, layer: _Layer, year: int | None) -> Stamp | None:
@@ -418,14 +420,14 @@ def _bare(inherited: Source, message: bytes, offset: int) -> LineFacts:
     )
 
 
-def _place_behind(layer: _Layer, last_byte: int, *, only_stamps: bool) -> str | None:
+def _place_behind(layer: _Layer, last_byte: int, *, at_start: bool) -> str | None:
     """Return the place that the next envelope has."""
     if last_byte not in _BLANKS:
         if layer.envelope.follows == "time" and "severity" in layer.groups:
             return "level"
         if "time" in layer.groups and "severity" not in layer.groups:
             return "time"
-    return "start" if only_stamps else None
+    return "start" if at_start else None
 
 
 def _is_stamp(layer: _Layer) -> bool:

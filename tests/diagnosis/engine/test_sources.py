@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import pickle
 from collections.abc import Sequence
 
@@ -20,6 +21,7 @@ from diagnosis.engine.sources import (
     parse_line,
     prefix_of,
     source_of_path,
+    without_escapes,
 )
 from diagnosis.engine.stamps import StampReader
 
@@ -28,7 +30,7 @@ ENVELOPES = load_envelopes()
 
 STAMP = b"2026-11-30T00:00:00Z"
 # What stands before a sample of an envelope that is bound to a place.
-BEFORE = {None: b"", "start": b"", "time": STAMP, "level": STAMP + b" INFO"}
+BEFORE = {None: b"", "start": b"", "time": STAMP, "level": STAMP + b" (INFO)"}
 
 
 def samples_of(entries: Sequence[Entry]) -> list[ParameterSet]:
@@ -192,6 +194,39 @@ def test_stacked_prefixes_are_all_read(
     line: bytes, fields: tuple[str, ...], values: tuple[object, ...], message: bytes
 ) -> None:
     assert told(line, *fields) == (*values, message)
+
+
+COLLECTORS = {
+    "kubectl": b"[pod/gpt-mini-0/trainer] %b",
+    "kubectl with stamps": b"[pod/gpt-mini-0/trainer] 2026-11-30T06:39:47.136991500Z %b",
+    "stern": b"gpt-mini-worker-0 pytorch %b",
+    "compose": b"trainer-1  | %b",
+    "syslog": b"Nov 30 05:53:43 gpu-a-017 trainer[30781]: %b",
+    "container runtime": b"2026-11-30T06:39:47.136991500Z stderr F %b",
+    "CI": b"2026-11-30T05:53:43.1234567Z %b",
+}
+
+
+@pytest.mark.parametrize("collector", COLLECTORS)
+@pytest.mark.parametrize(
+    "entry",
+    [entry for entry in ENTRIES.envelopes if entry.meaning.follows in (None, "start")],
+    ids=lambda entry: entry.name,
+)
+def test_a_collectors_prefix_changes_nothing_behind_it(
+    entry: Entry[Envelope], collector: str
+) -> None:
+    fields = ("rank", "local_rank", "group_rank", "severity")
+    for sample in entry.samples:
+        bare = without_escapes(sample.line.encode())[0]
+        assert told(COLLECTORS[collector] % bare, *fields) == told(bare, *fields), sample.line
+
+
+@pytest.mark.parametrize("collector", COLLECTORS)
+def test_a_line_in_a_record_reads_like_the_line(collector: str) -> None:
+    line = COLLECTORS[collector] % b'[rank3]: assert "x" in table'
+    record = json.dumps({"log": f"{line.decode()}\n", "time": "2026-11-30T06:00:00Z"}).encode()
+    assert told(record, "rank", "pod", "host") == told(line, "rank", "pod", "host")
 
 
 @pytest.mark.parametrize(
