@@ -116,7 +116,7 @@ class Identities:
             for source in self._having["local_rank"].get(local_rank, ())
             if fits(source, asked)
         )
-        if rank is None and self._one_node and local_rank < self._size:
+        if rank is None and self._one_node and self._exists(local_rank):
             return local_rank
         return rank
 
@@ -124,7 +124,7 @@ class Identities:
         if self.labels_are != "rank" or not _is_number(asked.label):
             return None
         rank = int(asked.label or "")
-        return rank if self.world is None or rank < self.world.value else None
+        return rank if self._exists(rank) else None
 
     def _by_place(self, asked: Source) -> int | None:
         for place in _PLACES:
@@ -138,11 +138,14 @@ class Identities:
         rank = asked.group_rank
         if rank is None or self._groups_differ:
             return None
-        return rank if self.world is None or rank < self.world.value else None
+        return rank if self._exists(rank) else None
 
     def _by_solitude(self, asked: Source) -> int | None:
         """Take the one rank of a run of one; what is no worker has none."""
         return 0 if self.world_size == 1 and asked.role in (None, "worker") else None
+
+    def _exists(self, rank: int) -> bool:
+        return self.world is None or rank < self.world.value
 
     @cached_property
     def _ranked(self) -> Sequence[Source]:
