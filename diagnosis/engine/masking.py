@@ -11,34 +11,29 @@ joined from slices. Any bytes go in. Masking what is masked already changes noth
 
 from __future__ import annotations
 
-import codecs
 import functools
 import io
 import re
-from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import cast
 
 from diagnosis.engine.mask_files import KINDS, Mask, load_masks
 from diagnosis.engine.mask_finders import FINDERS
 from diagnosis.engine.mask_search import Search, Spread
-from diagnosis.engine.mask_spans import Find, Range, Span
+from diagnosis.engine.mask_spans import Find, Span
+from diagnosis.engine.mask_views import View, view
 from diagnosis.engine.scanner import Scanner
-from diagnosis.engine.text import ANSI, LogFile
+from diagnosis.engine.text import LogFile
 
 __all__ = ["Mask", "Masked", "Masker", "Replacement", "anchors", "load_masks", "mask"]
 
 # A secret is one secret, whether it was found as a password or as a token.
 _FAMILIES = {kind: kind for kind in KINDS} | dict.fromkeys(("password", "token", "key"), "secret")
 _PLACEHOLDER = re.compile(rb"<(?:" + "|".join(KINDS).encode() + rb")-\d{1,9}>")
-# What the engine does not see, and what may tear a secret apart: colour codes and NUL bytes.
-# (A literal at the front lets `re` skip to it; a repeat would not.)
-_NULS = re.compile(rb"\x00\x00*+")
-_WIDE_MARKS = ((codecs.BOM_UTF16_LE, "utf-16-le"), (codecs.BOM_UTF16_BE, "utf-16-be"))
-_COUNTED_BYTES = 1 << 20
+# What is looked at again around a placeholder: more than any finder looks to either side.
+_BESIDE_BYTES = 512
+_GAP = b"\n\n\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,153 +102,139 @@ class Masker:
     def mask(self, logs: Sequence[LogFile]) -> Masked:
         """Return `logs` masked; see the function of the same name.
 
-        A second pass hides the secrets that their context gave away wherever else they stand.
+        A second pass hides the secrets that their context gave away wherever else they stand. Where
+        a placeholder uncovers what was glued to the value, that is masked too, until all is.
         """
-        views = [_view(log) for log in logs]
-        masked, betrayed = self._pass(views, None)
+        views = [view(log) for log in logs]
+        output = _Output(views)
+        betrayed = self._pass(output, views, None)
         if betrayed:
-            masked, _ = self._pass(views, Spread(betrayed))
-        return masked
+            output = _Output(views)
+            self._pass(output, views, Spread(betrayed))
+        while self._finds_more(output.beside()):
+            views = [view(log) for log in output.logs]
+            output.begin_again()
+            self._pass(output, views, None)
+        return Masked(tuple(output.logs), output.replacements())
 
-    def _pass(self, views: Sequence[_View], spread: Spread | None) -> tuple[Masked, list[bytes]]:
-        book = _Book(views)
+    def _pass(self, output: _Output, views: Sequence[View], spread: Spread | None) -> list[bytes]:
+        """Write the views masked; return the secrets that should be hidden everywhere."""
         betrayed: dict[bytes, None] = {}
-        logs = tuple(
-            view.masked(book, Search(self, view.text, spread, betrayed).spans()) for view in views
-        )
-        return Masked(logs, book.replacements()), list(betrayed)
+        for each in views:
+            output.write(each, Search(self, each.text, spread, betrayed).spans())
+        return list(betrayed)
+
+    def _finds_more(self, beside: bytes) -> bool:
+        return any(Search(self, beside, None, {}).spans())
 
 
-class _Book:
-    """Who has which placeholder: numbered by kind and first appearance, past those in the paste."""
+class _Output:
+    """The masked files as they are written, and who has which placeholder.
 
-    def __init__(self, views: Iterable[_View]) -> None:
+    Placeholders are numbered by kind and first appearance, past those that the paste brought along.
+    """
+
+    def __init__(self, views: Iterable[View]) -> None:
+        self.logs: list[LogFile] = []
         self._taken = {
-            match.group() for view in views for match in _PLACEHOLDER.finditer(view.text)
+            found.group() for each in views for found in _PLACEHOLDER.finditer(each.text)
         }
         self._numbers = dict.fromkeys(KINDS, 0)
+        # By family and identity of the value.
+        self._placeholders: dict[tuple[str, bytes], bytes] = {}
         self._firsts: dict[bytes, tuple[str, str, int]] = {}
         self._counts: Counter[bytes] = Counter()
-        # By family and identity of the value.
-        self.placeholders: dict[tuple[str, bytes], bytes] = {}
+        self._recount = False
+        self._beside = io.BytesIO()
 
-    def add(self, kind: str, identity: bytes, file: str, line: int) -> bytes:
+    def begin_again(self) -> None:
+        """Forget the files, which are the next pass's input, and keep the placeholders."""
+        self.logs = []
+        self._recount = True
+        self._beside = io.BytesIO()
+
+    def write(self, each: View, windows: Iterable[list[Span]]) -> None:
+        """Write a file with the spans replaced; as it came where there are none."""
+        source, text, moved = each.source, each.text, each.moved()
+        placeholders = self._placeholders
+        output = io.BytesIO()
+        written = read = counted = 0
+        line = 1
+        for spans in windows:
+            pieces: list[bytes] = []
+            used: list[bytes] = []
+            beside: list[bytes] = []
+            for start, end, kind, identity in spans:
+                begin, stop = moved(start, end) if moved else (start, end)
+                placeholder = placeholders.get((_FAMILIES[kind], identity))
+                if placeholder is None:
+                    line += each.line_feeds(counted, begin)
+                    counted = begin
+                    placeholder = self._add(kind, identity, each.original.name, line)
+                piece = source[written:begin]
+                pieces += (piece, placeholder)
+                beside += (_ends(text[read:start] if moved else piece), placeholder)
+                used.append(placeholder)
+                written, read = stop, end
+            output.write(b"".join(pieces))
+            self._beside.write(b"".join(beside))
+            self._counts.update(used)
+        if not written:
+            self.logs.append(each.original)
+            return
+        output.write(source[written:])
+        self._beside.write(_head(text[read : read + 2 * _BESIDE_BYTES]) + _GAP)
+        self.logs.append(each.log(output.getvalue()))
+
+    def _add(self, kind: str, identity: bytes, file: str, line: int) -> bytes:
         """Return a new placeholder for a value that has none, first seen at this place."""
         placeholder = self._next(kind)
         while placeholder in self._taken:
             placeholder = self._next(kind)
         self._firsts[placeholder] = (kind, file, line)
-        self.placeholders[_FAMILIES[kind], identity] = placeholder
+        self._placeholders[_FAMILIES[kind], identity] = placeholder
         return placeholder
 
     def _next(self, kind: str) -> bytes:
         self._numbers[kind] += 1
         return b"<%s-%d>" % (kind.encode(), self._numbers[kind])
 
-    def count(self, placeholders: Iterable[bytes]) -> None:
-        """Note that these placeholders stand in the text, each as often as it comes."""
-        self._counts.update(placeholders)
+    def beside(self) -> bytes:
+        """Return what stands beside the placeholders of this pass, with them."""
+        return self._beside.getvalue()
 
     def replacements(self) -> tuple[Replacement, ...]:
         """Return what was replaced, in the order of first appearance."""
+        counts = self._counts
+        if self._recount:
+            # A later pass may have hidden a placeholder of an earlier one.
+            texts = (view(log).text for log in self.logs)
+            counts = Counter(found for text in texts for found in _PLACEHOLDER.findall(text))
         return tuple(
-            Replacement(placeholder.decode(), kind, file, line, self._counts[placeholder])
+            Replacement(placeholder.decode(), kind, file, line, counts[placeholder])
             for placeholder, (kind, file, line) in self._firsts.items()
+            if counts[placeholder]
         )
 
 
-class _View:
-    """A file as masking reads it: `text` is what is searched, the source is what is cut."""
-
-    def __init__(self, log: LogFile, source: bytes, encoding: str | None) -> None:
-        self._log = log
-        self._source = source
-        self._encoding = encoding
-        self._unseen = _unseen(source)
-        self.text = _without(source, self._unseen) if self._unseen else source
-
-    def masked(self, book: _Book, windows: Iterable[list[Span]]) -> LogFile:
-        """Return the file with the spans replaced; the file itself where there are none."""
-        source, name, moved = self._source, self._log.name, self._moved()
-        placeholders = book.placeholders
-        output = io.BytesIO()
-        written = counted = 0
-        line = 1
-        for spans in windows:
-            pieces: list[bytes] = []
-            used: list[bytes] = []
-            for start, end, kind, identity in spans:
-                begin, stop = moved(start, end) if moved else (start, end)
-                placeholder = placeholders.get((_FAMILIES[kind], identity))
-                if placeholder is None:
-                    line += _line_feeds(source, counted, begin)
-                    counted = begin
-                    placeholder = book.add(kind, identity, name, line)
-                pieces += (source[written:begin], placeholder)
-                used.append(placeholder)
-                written = stop
-            output.write(b"".join(pieces))
-            book.count(used)
-        if not written:
-            return self._log
-        output.write(source[written:])
-        return LogFile(name, self._encoded(output.getvalue()))
-
-    def _moved(self) -> Callable[[int, int], Range] | None:
-        """Return what turns a span of the text into one of the source; None where they are one."""
-        return _moved_by(self._unseen) if self._unseen else None
-
-    def _encoded(self, masked: bytes) -> bytes:
-        if self._encoding is None:
-            return masked
-        return masked.decode("utf-8", "surrogatepass").encode(self._encoding, "surrogatepass")
+def _ends(piece: bytes) -> bytes:
+    """Return the piece, or its two ends where it is long, as if they stood lines apart."""
+    if len(piece) <= 2 * _BESIDE_BYTES:
+        return piece
+    return _head(piece) + _GAP + _tail(piece)
 
 
-def _view(log: LogFile) -> _View:
-    # A memory map offers what is used of bytes here: slices, find, rfind and the buffer of `re`.
-    source = cast("bytes", log.data)
-    for mark, encoding in _WIDE_MARKS:
-        if source[:2] == mark:
-            whole = source[: len(source) & ~1].decode(encoding, "surrogatepass")
-            return _View(log, whole.encode("utf-8", "surrogatepass"), encoding)
-    return _View(log, source, None)
+def _head(piece: bytes) -> bytes:
+    """Return the front of a piece, to a blank: what is cut in two may look like something else."""
+    head = piece[: _BESIDE_BYTES + 1]
+    if len(head) <= _BESIDE_BYTES:
+        return head
+    blank = max(head.rfind(b" "), head.rfind(b"\n"))
+    return head[:blank] if blank > 0 else head
 
 
-def _unseen(source: bytes) -> list[Range]:
-    """Return where colour codes and NUL bytes stand, in order and apart."""
-    codes = [match.span() for match in ANSI.finditer(source)]
-    nuls = [match.span() for match in _NULS.finditer(source)]
-    if not (codes and nuls):
-        return codes or nuls
-    apart: list[Range] = []
-    for start, end in sorted(codes + nuls):
-        if not apart or start >= apart[-1][1]:
-            apart.append((start, end))
-    return apart
-
-
-def _without(source: bytes, unseen: Sequence[Range]) -> bytes:
-    starts = (0, *(end for _, end in unseen))
-    ends = (*(start for start, _ in unseen), len(source))
-    return b"".join(source[start:end] for start, end in zip(starts, ends, strict=True))
-
-
-def _moved_by(unseen: Sequence[Range]) -> Callable[[int, int], Range]:
-    """Return what turns a span of the text without these ranges into one of the source."""
-    removed = list(accumulate((end - start for start, end in unseen), initial=0))
-    places = [start - before for (start, _), before in zip(unseen, removed, strict=False)]
-
-    def moved(start: int, end: int) -> Range:
-        last = end - 1
-        begin = start + removed[bisect_right(places, start)]
-        return begin, last + removed[bisect_right(places, last)] + 1
-
-    return moved
-
-
-def _line_feeds(source: bytes, start: int, end: int) -> int:
-    """Count the line feeds of a stretch, piece by piece: a memory map has no count of its own."""
-    return sum(
-        source[at : min(at + _COUNTED_BYTES, end)].count(b"\n")
-        for at in range(start, end, _COUNTED_BYTES)
-    )
+def _tail(piece: bytes) -> bytes:
+    """Return the end of a piece, from a blank on."""
+    tail = piece[-_BESIDE_BYTES:]
+    blanks = [at for at in (tail.find(b" "), tail.find(b"\n")) if at >= 0]
+    return tail[min(blanks) :] if blanks else tail
