@@ -15,6 +15,7 @@ __all__ = ["Initiator", "find_initiator"]
 
 
 _TIED = "Ranks {ranks} report it on different hosts, and the clocks do not tell which came first."
+_EFFECTS = "The line names no rank; what follows from it shows on rank {rank} alone."
 _SILENT = (
     "Rank {rank} is the only one of {ranks} that reports nothing, and the others report that they"
     " lost or waited for a peer."
@@ -44,7 +45,7 @@ def find_initiator(
     if root is None:
         return Initiator()
     if not _speaks_of_others(root, catalogue):
-        return _of_root(judgement, root, roster)
+        return _of_root(judgement, root, roster, catalogue)
     return _by_elimination(judgement, roster, identities) or Initiator(
         host=_common_host((root, *judgement.peers))
     )
@@ -65,7 +66,7 @@ def _speaks_of_others(root: Event, catalogue: Catalogue) -> bool:
     )
 
 
-def _of_root(judgement: Judgement, root: Event, roster: Roster) -> Initiator:
+def _of_root(judgement: Judgement, root: Event, roster: Roster, catalogue: Catalogue) -> Initiator:
     events = (root, *judgement.peers)
     # Who is named by others' lines goes before who printed one: ranks repeat a peer's exception.
     telling = [event for event in events if event.subject.named] or list(events)
@@ -81,6 +82,8 @@ def _of_root(judgement: Judgement, root: Event, roster: Roster) -> Initiator:
             reasons=(_TIED.format(ranks=", ".join(map(str, tied))),),
         )
     first = root if root in telling else telling[0]
+    if first.subject.rank is None:
+        return _of_effects(judgement, catalogue) or _without_rank(first)
     reasons: tuple[str, ...] = ()
     if len(alike) > 1:
         reasons = (f"Rank {first.subject.rank} reports it before the others that do.",)
@@ -90,6 +93,38 @@ def _of_root(judgement: Judgement, root: Event, roster: Roster) -> Initiator:
         host=first.subject.host,
         basis=first.subject.basis,
         reasons=reasons,
+    )
+
+
+def _without_rank(event: Event) -> Initiator:
+    return Initiator(local_rank=event.subject.local_rank, host=event.subject.host)
+
+
+def _of_effects(judgement: Judgement, catalogue: Catalogue) -> Initiator | None:
+    """Return the one rank on which the root's own effects show, where the root names none.
+
+    A thread or a device speaks without a rank; what it breaks in the same process has one. Lost
+    peers do not count: they are other processes.
+    """
+    effects = [
+        each.event
+        for each in judgement.explained
+        if each.reason == "edge"
+        and each.event.role in ("cause", "symptom")
+        and each.event.failure is not None
+        and catalogue.failures[each.event.failure].category != "communication"
+    ]
+    ranks = ranks_of(effects)
+    if len(ranks) != 1:
+        return None
+    effect = next(event for event in effects if event.subject.rank == ranks[0])
+    return Initiator(
+        rank=ranks[0],
+        local_rank=effect.subject.local_rank,
+        host=effect.subject.host,
+        basis="derived",
+        reasons=(_EFFECTS.format(rank=ranks[0]),),
+        witnesses=(effect,),
     )
 
 

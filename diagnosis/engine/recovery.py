@@ -36,14 +36,12 @@ def find_recoveries(
     recoveries = []
     for event in events:
         line = _proof(log, event, ends, attempts)
-        if line is not None and not _explains_the_end(event, line, events, ends):
+        if line is not None and not _explains_the_end(log, event, line, events, ends):
             recoveries.append(Recovery(event, line))
     return recoveries
 
 
-def _proof(
-    log: Log, event: Event, ends: Sequence[ProcessEnd], attempts: Attempts
-) -> Line | None:
+def _proof(log: Log, event: Event, ends: Sequence[ProcessEnd], attempts: Attempts) -> Line | None:
     """Return the line that shows work going on after the event, or None."""
     restart = attempts.next_start(event.first)
     if restart is not None:
@@ -56,14 +54,19 @@ def _proof(
 
 
 def _explains_the_end(
-    event: Event, proof: Line, events: Sequence[Event], ends: Sequence[ProcessEnd]
+    log: Log, event: Event, proof: Line, events: Sequence[Event], ends: Sequence[ProcessEnd]
 ) -> bool:
-    """Say whether the run ended badly behind `proof`, and no later fault says why."""
+    """Say whether the run ended badly behind `proof`, and nothing but this fault says why."""
     if event.role not in _FAULTS:
         return False
     later = [each for each in events if _is_behind(each.first, proof) and each is not event]
-    if any(each.role in _FAULTS and each.name != event.name for each in later):
-        return False
+    faults = [each for each in later if each.role in _FAULTS and each.name != event.name]
+    if faults:
+        return event.failure is not None and any(
+            each.failure is not None
+            and log.compiled.catalogue.explains(event.failure, each.failure)
+            for each in faults
+        )
     return bool(later) or any(end.is_failure and _is_behind(end.line, proof) for end in ends)
 
 
@@ -72,9 +75,12 @@ def _is_behind(line: Line, proof: Line) -> bool:
 
 
 def _ended_badly(event: Event, ends: Sequence[ProcessEnd]) -> bool:
-    """Say whether the event's process ended: nothing after that is its own work."""
+    """Say whether the event's process ended after it: nothing behind that is its own work."""
     rank = event.subject.rank
-    return any(end.is_failure and end.subject.rank == rank for end in ends)
+    return any(
+        end.is_failure and end.subject.rank == rank and _is_behind(end.line, event.first)
+        for end in ends
+    )
 
 
 def _last_line(event: Event) -> Line:
