@@ -22,7 +22,7 @@ import hyperscan
 from diagnosis.engine.identities import load_identity_patterns
 from diagnosis.engine.probes import PROBES, STACK
 from diagnosis.engine.scanner import Scanner
-from diagnosis.engine.sources import Envelopes
+from diagnosis.engine.sources import SECTION_PATTERN, Envelopes
 from diagnosis.engine.version import VERSION
 from encyclopedia import catalogue as catalogue_module
 from encyclopedia.catalogue import FAILURES, Catalogue, load
@@ -76,6 +76,7 @@ def _patterns(catalogue: Catalogue) -> Iterator[str]:
         yield probe.pattern
     for part in STACK:
         yield part.pattern
+    yield SECTION_PATTERN
     for identity in load_identity_patterns():
         yield identity.pattern
     for failure in catalogue:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import operator
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.probes import probe_pattern
-from diagnosis.engine.sources import LineFacts, Sections, Source
+from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Source
 from diagnosis.engine.stamps import year_told
 from diagnosis.engine.text import LogFile, Text, prepare
 from diagnosis.engine.wrapped import joined_lines
@@ -152,13 +152,26 @@ def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
     for number, text in enumerate(texts):
         for index, end in compiled.scanner.scan(text.data):
             hits.setdefault(index, []).append((number, end))
-    sections = tuple(compiled.envelopes.sections(text.name, text.data) for text in texts)
+    sections = tuple(_sections(number, text, hits, compiled) for number, text in enumerate(texts))
     years = (year_told(text.data) for text in texts)
     year = next((each for each in years if each is not None), None)
     log = Log(texts, compiled, hits, year=year, _inherited=sections)
     for number in range(len(texts)):
         _add_wrapped(log, number)
     return log
+
+
+def _sections(
+    number: int, text: Text, hits: Mapping[int, Sequence[tuple[int, int]]], compiled: Compiled
+) -> Sections:
+    """Find out who wrote which part of a text that shows several files."""
+    headers = (
+        text.bounds(end - 1)
+        for file, end in hits.get(compiled.index[SECTION_PATTERN], ())
+        if file == number
+    )
+    lines = ((start, bytes(text.data[start:end])) for start, end in headers)
+    return compiled.envelopes.sections(text.name, lines)
 
 
 def _add_wrapped(log: Log, number: int) -> None:

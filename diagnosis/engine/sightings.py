@@ -37,9 +37,12 @@ COUNTS = frozenset(("world_size", "local_world_size", "nodes", "tasks", "group_s
 CAPTURES = SOURCE_FIELDS | COUNTS | {"ranks", "agent"}
 
 # What stands before a rank's own lines. Any line of a rank will do to see what else is told there
-# (its pod, its host, its label), so that a large log is only sampled.
+# (its pod, its host, its label), so that of a large log only windows are searched: its head, its
+# tail, where the errors are, and samples between.
 _MARKS = (b"[rank", b"[Rank ", b"[RANK ", b"]<stdout>:", b"]<stderr>:")
-_MOST_SAMPLES = 4096
+_END_BYTES = 1 << 18
+_WINDOWS = 64
+_WINDOW_BYTES = 8192
 _MARK_BYTES = 10
 
 
@@ -207,19 +210,31 @@ def _node_of(source: Source) -> Source:
 
 
 def _marked_lines(log: Log) -> Iterator[Line]:
-    """Yield a line of each rank that marks its lines; of a large log, of those that are sampled."""
+    """Yield a line of each rank that marks its lines, as far as the windows show it."""
     for number, text in enumerate(log.texts):
-        stride = len(text.data) // _MOST_SAMPLES
-        for mark in _MARKS:
-            seen: set[bytes] = set()
-            position = text.data.find(mark)
-            while position >= 0:
-                around = bytes(text.data[max(0, position - _MARK_BYTES) : position + _MARK_BYTES])
-                tail = _number_in(around, mark)
-                if tail not in seen:
-                    seen.add(tail)
-                    yield log.line_at(number, position)
-                position = text.data.find(mark, position + 1 + stride)
+        seen: set[tuple[bytes, bytes]] = set()
+        for start, end in _windows(len(text.data)):
+            for mark in _MARKS:
+                position = text.data.find(mark, start, end)
+                while position >= 0:
+                    around = text.data[max(0, position - _MARK_BYTES) : position + _MARK_BYTES]
+                    key = (mark, _number_in(around, mark))
+                    if key not in seen:
+                        seen.add(key)
+                        yield log.line_at(number, position)
+                    position = text.data.find(mark, position + 1, end)
+
+
+def _windows(size: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a text that are searched; all of it where it is not large."""
+    if size <= 2 * _END_BYTES:
+        yield 0, size
+        return
+    yield 0, _END_BYTES
+    step = (size - 2 * _END_BYTES) // _WINDOWS
+    for start in range(_END_BYTES, size - _END_BYTES, max(step, _WINDOW_BYTES)):
+        yield start, start + _WINDOW_BYTES
+    yield size - _END_BYTES, size
 
 
 def _number_in(around: bytes, mark: bytes) -> bytes:

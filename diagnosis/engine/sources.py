@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import mmap
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOBODY",
+    "SECTION_PATTERN",
     "SEVERITIES",
     "Envelope",
     "Envelopes",
@@ -45,8 +45,8 @@ SEVERITIES = ("debug", "info", "warning", "error", "fatal")
 _TALLEST_STACK = 12
 # Prefixes are short; what goes on for longer is text.
 _LONGEST_PREFIX = 1024
-# The header that `tail` and `head` put before each of several files.
-_SECTION, _SECTION_END = b"==> ", b" <=="
+# The header that `tail` and `head` put before each of several files; for the scan of the log.
+SECTION_PATTERN = r"^==> [^\r\n]{1,64}[^\r\n]{0,64} <=="
 # An envelope that ends in a blank has brought its own separator.
 _BLANKS = b" \t"
 # No rank and no pid has more digits.
@@ -326,22 +326,18 @@ class Envelopes:
                 text = text[: found.start] + b"/" + text[found.end :]
         return _with(NOBODY, told)
 
-    def sections(self, name: str, data: bytes | mmap.mmap) -> Sections:
-        """Return who wrote which part of a file: what `tail` and `head` print of several files.
+    def sections(self, name: str, headers: Iterable[tuple[int, bytes]]) -> Sections:
+        """Return who wrote which part of a file that may show several files one after the other.
 
-        They put `==> name <==` before each; all before the first is the file's own, by `name`.
+        `headers` are the lines found by SECTION_PATTERN, each with its offset, ascending. What
+        stands before the first is the file's own, by `name`.
         """
         starts = [0]
         sources = [self.source_of_path(name)]
-        position = data.find(_SECTION)
-        while position >= 0:
-            end = data.find(b"\n", position)
-            header = bytes(data[position : end if end >= 0 else len(data)]).rstrip()
-            if header.endswith(_SECTION_END) and (position == 0 or data[position - 1] in b"\r\n"):
-                inner = header[len(_SECTION) : -len(_SECTION_END)]
-                starts.append(position)
-                sources.append(self.source_of_path(inner.decode("utf-8", "surrogateescape")))
-            position = data.find(_SECTION, position + 1)
+        for start, line in headers:
+            shown = line.strip().removeprefix(b"==> ").removesuffix(b" <==")
+            starts.append(start)
+            sources.append(self.source_of_path(shown.decode("utf-8", "surrogateescape")))
         return Sections(tuple(starts), tuple(sources))
 
     def _peel(self, text: bytes) -> _Peeled:

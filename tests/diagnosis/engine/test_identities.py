@@ -273,11 +273,14 @@ def test_nothing_told_is_nothing_known(compiled: Compiled) -> None:
     assert (known.world_size, known.announced, known.of_rank(0)) == (None, (), RankFacts())
 
 
-def test_a_large_log_is_sampled_and_finds_the_ranks(compiled: Compiled) -> None:
+def test_of_a_large_log_windows_show_the_ranks(compiled: Compiled) -> None:
     lines = "\n".join(
-        f"[pod/a-{number % 8}/t] [rank{number % 8}]: step" for number in range(20_000)
+        f"[pod/a-{number % 8}/t] [rank{number % 8}]: step" for number in range(99_000)
     )
-    assert identities(compiled, lines).announced == tuple(range(8))
+    known = identities(compiled, lines)
+    assert len(lines) > 2 << 20
+    assert known.announced == tuple(range(8))
+    assert known.rank_of(Source(pod="a-5")) == 5
 
 
 PIECES = [sample.line for entry in ENTRIES for sample in entry.samples]
