@@ -63,6 +63,9 @@ def read_ends(log: Log, subjects: Subjects) -> list[ProcessEnd]:
 def _lines(log: Log, ending: Ending) -> Iterator[tuple[Line, Mapping[str, str]]]:
     for line in log.lines_with(ending.pattern):
         captures = capture(ending.captures, log.around(line, line.hit))
+        if captures and ending.above is not None and line.start > 0:
+            above = log.line_at(line.file, line.start - 1)
+            captures |= capture(ending.above, above.facts.message)
         if captures:
             yield line, captures
 

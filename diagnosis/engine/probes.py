@@ -46,6 +46,7 @@ class Ending:
     pattern: str
     kind: str = "exit"
     captures: str | None = None
+    above: str | None = None
 
 
 # The source of each wording stands above it.
@@ -92,11 +93,20 @@ ENDINGS = (
     # Slurm, src/srun/libsrun/task_state and launch messages
     Ending(
         "srun-task-ended",
-        r"task \d{1,6}: (?:Exited with exit code|Killed|Segmentation fault|Aborted|Bus error"
-        r"|Terminated|Out Of Memory)",
-        captures=r"error: (?P<host>[^ :\n]+): task (?P<task>\d+):"
+        r"tasks? \d[0-9,-]{0,60}: (?:Exited with exit code|Killed|Segmentation fault|Aborted|Bus error"
+        r"|Terminated|Out Of Memory|Illegal instruction)",
+        captures=r"error: (?P<host>[^ :\n]+): (?:task (?P<task>\d+)|tasks [0-9,-]+):"
         r" (?:Exited with exit code (?P<exitcode>\d+)|(?P<words>[A-Z][A-Za-z ]+))",
     ),
+    # Open MPI, help-orterun.txt: two lines, the process's name above its exit code
+    Ending(
+        "mpirun-exit-code",
+        r"Exit code: {1,8}\d",
+        captures=r"Exit code: +(?P<exitcode>\d+)",
+        above=r"Process name: \[\[\d+,\d+\],(?P<rank>\d+)\]",
+    ),
+    # MPICH, src/pm/hydra: the box around a bad termination
+    Ending("hydra-exit-code", r"EXIT CODE: \d", captures=r"EXIT CODE: (?P<exitcode>\d+)"),
 )
 
 PROBES = (
@@ -176,6 +186,7 @@ _WORDS = {
     "Aborted": 6,
     "Bus error": 7,
     "Terminated": 15,
+    "Illegal instruction": 4,
 }
 
 # Exceptions that only report that another process failed; the report is never the root.

@@ -117,6 +117,8 @@ class Subjects:
         if subject.rank is None and printer.rank is not None:
             # A pid that is no rank's is a child of the rank that speaks of it: a loader worker.
             return printer
+        if subject.rank is None and "host" in observation.captures:
+            subject = dataclasses.replace(subject, host=observation.captures["host"])
         return dataclasses.replace(subject, named=bool(named) and subject.rank != printer.rank)
 
     def of_captures(self, captures: Mapping[str, str], line: Line) -> Subject:
