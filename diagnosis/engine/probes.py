@@ -93,8 +93,8 @@ ENDINGS = (
     # Slurm, src/srun/libsrun/task_state and launch messages
     Ending(
         "srun-task-ended",
-        r"tasks? \d[0-9,-]{0,60}: (?:Exited with exit code|Killed|Segmentation fault|Aborted|Bus error"
-        r"|Terminated|Out Of Memory|Illegal instruction)",
+        r"tasks? \d[0-9,-]{0,60}: (?:Exited with exit code|Killed|Segmentation fault|Aborted"
+        r"|Bus error|Terminated|Out Of Memory|Illegal instruction)",
         captures=r"error: (?P<host>[^ :\n]+): (?:task (?P<task>\d+)|tasks [0-9,-]+):"
         r" (?:Exited with exit code (?P<exitcode>\d+)|(?P<words>[A-Z][A-Za-z ]+))",
     ),
