@@ -193,25 +193,21 @@ class _Peeled(NamedTuple):
 class _Finder:
     """The compiled form of envelopes: which of them stands at the front of a text."""
 
-    __slots__ = ("_envelopes", "_patterns", "_sets")
+    __slots__ = ("_all", "_envelopes", "_patterns")
 
     def __init__(self, envelopes: Sequence[Envelope]) -> None:
         self._envelopes = envelopes
+        self._all = BytePatternSet([entry.pattern for entry in envelopes])
         self._patterns: dict[int, BytePattern] = {}
-        self._sets: dict[str | None, tuple[BytePatternSet, Sequence[int]]] = {}
-        for place in PLACES:
-            indexes = [
-                index for index, entry in enumerate(envelopes) if entry.follows in (None, place)
-            ]
-            patterns = BytePatternSet([envelopes[index].pattern for index in indexes])
-            self._sets[place] = (patterns, indexes)
 
     def find(self, text: bytes, offset: int, place: str | None) -> _Layer | None:
-        """Return the most specific envelope at `offset`, or None."""
+        """Return the most specific envelope that stands at `offset`, or None."""
         head = text[offset : offset + _LONGEST_PREFIX]
-        patterns, indexes = self._sets[place]
-        hits = patterns.matches(head)
-        return self._layer(indexes[hits[0]], head, offset) if hits else None
+        for index in self._all.matches(head):
+            follows = self._envelopes[index].follows
+            if follows is None or follows == place:
+                return self._layer(index, head, offset)
+        return None
 
     def _layer(self, index: int, head: bytes, offset: int) -> _Layer | None:
         pattern = self._patterns.get(index)
