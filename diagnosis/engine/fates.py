@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.causality import Judgement
@@ -19,9 +19,6 @@ __all__ = ["Presence", "Roster", "fates", "read_roster", "words_of_fate"]
 _MARKS = (b"[rank%d]", b"[rank %d]", b"[Rank %d]", b"rank%d:", b"rank=%d ", b"[RANK%d]")
 _MOST_RANKS = 4096
 _SAMPLE_BYTES = 1 << 18
-_MOST_MISSES = 8
-# A rank beyond the known world is looked for as long as the ones before it were found.
-_LOOK_AHEAD = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,56 +49,49 @@ def read_roster(log: Log, identities: Identities, events: Sequence[Event]) -> Ro
     world = identities.world_size
     if world is not None and world > _MOST_RANKS:
         world = None
-    present: dict[int, Presence | None] = {}
-    marks = {mark: 0 for mark in _MARKS if _occurs(log, mark)}
-    for rank in _ranks_to_look_for(world):
-        presence = _presence(log, rank, marks)
+    named = {*identities.announced, *(event.subject.rank for event in events)}
+    marks = dict(_marks(log))
+    sampled = {rank for ranks in marks.values() for rank in ranks}
+    present: dict[int, Presence | None] = {rank: None for rank in named if rank is not None}
+    for rank in {*sampled, *present, *range(world or 0)}:
+        presence = _presence(log, rank, [mark for mark, ranks in marks.items() if ranks])
         if presence is not None:
             present[rank] = presence
-        elif world is None and rank >= max(present, default=-1) + _LOOK_AHEAD:
-            break
-    for rank in identities.announced:
-        present.setdefault(rank, None)
-    for event in events:
-        if event.subject.rank is not None:
-            present.setdefault(event.subject.rank, None)
     bound = world if world is not None else _MOST_RANKS
     return Roster(world, {rank: found for rank, found in sorted(present.items()) if rank < bound})
 
 
-def _ranks_to_look_for(world: int | None) -> range:
-    return range(world if world is not None else _MOST_RANKS)
+def _marks(log: Log) -> Iterator[tuple[bytes, set[int]]]:
+    """Yield each mark with the ranks that bear it at either end of a text.
 
-
-def _occurs(log: Log, mark: bytes) -> bool:
-    """Say whether ranks bear the mark at either end of a text; searching all in vain is dear."""
-    pattern = re.compile(re.escape(mark).replace(b"%d", rb"\d{1,6}"))
-    return any(
-        pattern.search(text.data, 0, _SAMPLE_BYTES)
-        or pattern.search(text.data, max(0, len(text.data) - _SAMPLE_BYTES))
-        for text in log.texts
-    )
-
-
-def _presence(log: Log, rank: int, marks: dict[bytes, int]) -> Presence | None:
-    """Find the first and last line with one of the rank's marks, by search and not by visiting.
-
-    `marks` counts how often each was searched in vain; one that keeps failing is given up.
+    Searching a large text in vain is dear, so a mark that no end shows is not looked for.
     """
+    for mark in _MARKS:
+        pattern = re.compile(re.escape(mark).replace(b"%d", rb"(\d{1,6})"))
+        yield (
+            mark,
+            {
+                int(rank)
+                for text in log.texts
+                for sample in (text.data[:_SAMPLE_BYTES], text.data[-_SAMPLE_BYTES:])
+                for rank in pattern.findall(sample)
+            },
+        )
+
+
+def _presence(log: Log, rank: int, marks: Iterable[bytes]) -> Presence | None:
+    """Find the first and last line with one of the rank's marks, by search and not by visiting."""
     first: Line | None = None
     last: Line | None = None
-    for mark in [mark for mark, misses in marks.items() if misses < _MOST_MISSES]:
+    for mark in marks:
         literal = mark % rank
-        found = False
         for number, text in enumerate(log.texts):
             start = text.data.find(literal)
             if start < 0:
                 continue
-            found = True
             early, late = log.line_at(number, start), log.line_at(number, text.data.rfind(literal))
             first = early if first is None or early.key < first.key else first
             last = late if last is None or late.key > last.key else last
-        marks[mark] += not found
     return None if first is None or last is None else Presence(rank, first, last)
 
 

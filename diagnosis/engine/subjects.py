@@ -73,6 +73,11 @@ class Subjects:
         self._snippets = log.lines_with(_RAY_SNIPPET)
         self._snippet_keys = [line.key for line in self._snippets]
 
+    @property
+    def on_several_hosts(self) -> bool:
+        """Say whether the log places its ranks on more than one host."""
+        return len({facts.host for facts in self._identities.ranks.values() if facts.host}) > 1
+
     def of_line(self, line: Line) -> Subject:
         """Return who printed the line, or whom its printer quotes."""
         snippet = self._snippet_of(line)
