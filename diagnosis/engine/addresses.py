@@ -35,9 +35,9 @@ _PRIVATE_BLOCKS = re.compile(
     rb"10\.|192\.168\.|172\.(?:1[6-9]|2\d|3[01])\.|169\.254\.|100\.(?:6[4-9]|[7-9]\d|1[01]\d|12[0-7])\."
 )
 # A port, NCCL's <port>, a bracket or a prefix length behind it: an address whatever stands before.
-_ADDRESS_BEHIND = re.compile(rb":\d{1,5}(?!\d)|<\d|\]:|/\d{1,2}(?![\d.])")
+_ADDRESS_BEHIND = re.compile(rb":\d{1,5}(?!\d)|<\d|>|\]:|/\d{1,2}(?![\d.])")
 # A comparison before, or a revision, a build or an archive behind: a version.
-_VERSION_BEFORE = re.compile(rb"[=<>~!]=\Z")
+_VERSION_BEFORE = re.compile(rb"(?:[=<>~!]=|(?<!-)[<>])\Z")
 _VERSION_BEHIND = re.compile(
     rb"[+~]|-\d+(?![\d.])|-py\d|-cp\d|\.(?:tar|zip|whl|so|deb|rpm|gz|exe|dll|dylib|post|dev|rc)\b"
 )

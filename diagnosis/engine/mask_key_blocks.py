@@ -25,11 +25,11 @@ _LEAST_WHOLE, _LEAST_PREFIXED = 16, 40
 # A longer line is no line of a key.
 _LONGEST_LINE = 4096
 
-_HEADER_REST = re.compile(rb"[A-Z0-9 ]{0,40}+-{0,5}+")
-_ESCAPED_END = rb"\\++[nrt]"
+_HEADER_REST = re.compile(rb"(?:[A-Z0-9 +]|%20){0,40}+-{0,5}+")
+_ESCAPED_END = rb"(?:\\++[nrt]|%0[AaDd])"
 _CLOSING = rb"[\"',;+)\]\\ \t]"
-_INLINE_BODY = re.compile(rb"(?:" + _ESCAPED_END + rb"|[ \t]|[A-Za-z0-9+/=])*+")
-_INLINE_RUN = re.compile(rb"(?:" + _ESCAPED_END + rb")*+(?P<run>[A-Za-z0-9+/=]++)")
+_INLINE_BODY = re.compile(rb"(?:" + _ESCAPED_END + rb"|[ \t]|[A-Za-z0-9+/=]|%[0-9A-Fa-f]{2})*+")
+_INLINE_RUN = re.compile(rb"(?:" + _ESCAPED_END + rb")*+(?P<run>(?:[A-Za-z0-9+/=]|%(?!0[AaDd])[0-9A-Fa-f]{2})++)")
 # Behind the first line of a block over several lines: what closes a quoted string, then the end.
 _HEADER_END = re.compile(rb"(?:" + _ESCAPED_END + rb"|" + _CLOSING + rb"){0,16}+(?=[\r\n])")
 _LINE = re.compile(rb"[^\r\n]*+")

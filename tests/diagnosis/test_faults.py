@@ -124,7 +124,7 @@ def test_it_works(worker: Child) -> None:
     assert left() == 2
 
 
-def test_child_killed_in_mid_job_is_answered_by_the_next(faulty_worker: Child, beat: Child) -> None:
+def test_child_killed_in_mid_job_is_answered_by_the_next(faulty_worker: Child) -> None:
     job = paste("kill_once")
 
     assert wait_for(answered(job)) < 10
@@ -227,7 +227,6 @@ def limit_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[float, float], str]
 
 def test_hard_time_limit_ends_a_log_that_cannot_be_read(
     start_faulty_worker: StartProcess,
-    beat: Child,
     journal: Path,
     limit_time: Callable[[float, float], str],
 ) -> None:
@@ -242,7 +241,6 @@ def test_hard_time_limit_ends_a_log_that_cannot_be_read(
 
 def test_soft_time_limit_ends_the_attempt_without_ending_the_process(
     start_faulty_worker: StartProcess,
-    beat: Child,
     journal: Path,
     limit_time: Callable[[float, float], str],
 ) -> None:
