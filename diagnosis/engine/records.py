@@ -10,6 +10,9 @@ from typing import Any, NamedTuple
 __all__ = ["Opened", "RecordKeys", "open_record"]
 
 
+_DECODER = json.JSONDecoder()
+
+
 @dataclass(frozen=True, slots=True)
 class RecordKeys:
     """Where an object keeps its facts: pairs of a field and the keys to look under.
@@ -64,13 +67,19 @@ def _open_torn(keys: RecordKeys, text: bytes, start: int) -> Opened | None:
 
 
 def _unescaped(torn: bytes) -> bytes:
-    """Return the text of a JSON string that has no end; what cannot be read is kept as it is."""
-    end = torn.rfind(b"\\", len(torn) - 6)
-    for candidate in (torn, torn[:end] if end >= 0 else torn):
+    """Return the text of a JSON string whose record, or itself, has no end.
+
+    What cannot be read is kept as it is.
+    """
+    text = torn.decode("utf-8", "surrogateescape")
+    # The last escape may be torn as well; the longest is six characters.
+    escape = text.rfind("\\", max(0, len(text) - 6))
+    for candidate in (text, text + '"', text[:escape] + '"' if escape >= 0 else text):
         try:
-            return _encoded(json.loads(b'"' + candidate + b'"'))
+            value, _ = _DECODER.raw_decode('"' + candidate)
         except ValueError:
             continue
+        return _encoded(value)
     return torn
 
 
@@ -95,7 +104,11 @@ def _plain(value: object) -> bytes | None:
 
 
 def _encoded(text: str) -> bytes:
-    return text.encode("utf-8", "surrogatepass")
+    """Return the bytes of a text, those again that were no UTF-8; lone surrogates as they are."""
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass")
 
 
 def _value_start(text: bytes, name: str, start: int) -> int:
