@@ -366,7 +366,7 @@ def _first(one: _T | None, other: _T | None) -> _T | None:
 
 
 def _is_number(label: str | None) -> bool:
-    return label is not None and label.isdigit()
+    return label is not None and label.isascii() and label.isdigit()
 
 
 def _plain(label: str | None) -> str:

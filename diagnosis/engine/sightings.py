@@ -44,6 +44,7 @@ _END_BYTES = 1 << 18
 _WINDOWS = 64
 _WINDOW_BYTES = 8192
 _MARK_BYTES = 10
+_LONGEST_RANK = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,7 @@ def _sightings(record: _Record) -> Iterator[Sighting]:
     line = record.line
     told = source_of_groups(record.captures)
     for rank in record.captures.get("ranks", b"").split(b","):
-        if rank.strip().isdigit():
+        if rank.strip().isdigit() and len(rank) <= _LONGEST_RANK:
             yield Sighting(Source(rank=int(rank)), line)
     if record.about == "speaker":
         source = merge(line.facts.source, told)

@@ -268,6 +268,15 @@ def test_the_file_of_a_rank_ties_the_pids_in_it(compiled: Compiled) -> None:
     assert facts(known, 3, "pid", "host") == (77, "node-a")
 
 
+def test_an_agent_lists_its_ranks(compiled: Compiled) -> None:
+    known = identities(compiled, "  global_ranks=[4, 5]", "  global_world_sizes=[6, 6]")
+    assert (known.announced, known.world_size) == ((4, 5), 6)
+
+
+def test_a_rank_of_a_thousand_digits_is_none(compiled: Compiled) -> None:
+    assert identities(compiled, f"  global_ranks=[{'9' * 3000}, 1]").announced == (1,)
+
+
 def test_nothing_told_is_nothing_known(compiled: Compiled) -> None:
     known = identities(compiled, "RuntimeError: x")
     assert (known.world_size, known.announced, known.of_rank(0)) == (None, (), RankFacts())
