@@ -10,16 +10,14 @@ from __future__ import annotations
 import html
 import re
 import threading
-from collections.abc import Iterable, Mapping
-from itertools import groupby
-from typing import Any
+from xml.etree.ElementTree import Element
 
 import nh3
 from markdown import Markdown
-from pygments.lexers import get_lexer_by_name
-from pygments.token import Comment, Generic, Keyword, Name, Number, String, Token
-from pygments.util import ClassNotFound
+from markdown.extensions import Extension
+from markdown.treeprocessors import Treeprocessor
 
+from encyclopedia.code_blocks import CLASSES, code_block
 from encyclopedia.commonmark import CommonMark
 
 __all__ = ["plain_text", "render", "render_line"]
@@ -29,22 +27,15 @@ _TAGS = {
     *("h3", "h4", "li", "ol", "p", "ul"),
     *("table", "tbody", "td", "th", "thead", "tr"),
 }
-_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}, "span": {"class"}}
-# The few kinds of token that the stylesheet tells apart, under Pygments' own short names; a span
-# for every blank and bracket would double the page's nodes.
-_TOKEN_CLASSES: Mapping[object, str] = {
-    Comment: "c",
-    Generic.Deleted: "gd",
-    Generic.Inserted: "gi",
-    Generic.Output: "go",
-    Generic.Prompt: "gp",
-    Keyword: "k",
-    Name.Attribute: "na",
-    Name.Decorator: "nd",
-    Name.Tag: "nt",
-    Number: "m",
-    String: "s",
+_ATTRIBUTES = {
+    "a": {"href", "title"},
+    "ol": {"start"},
+    "pre": {"class"},
+    "span": {"class"},
+    "td": {"data-label"},
 }
+# When the text of a heading is final: below the tree processor that undoes escapes.
+_LAST = -10
 
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 _INLINE_TAG = re.compile(r"</?(?:a|code|em|span|strong)\b[^>]*>")
@@ -73,30 +64,9 @@ def plain_text(markup: str) -> str:
     return _SPACE.sub(" ", html.unescape(words)).strip()
 
 
-def _code_block(code: str, language: str | None, *_more: object, **_options: object) -> str:
+def _fence(code: str, language: str | None, *_more: object, **_options: object) -> str:
     """Return a fenced block as HTML; called by SuperFences."""
-    lines = _highlight(f"{code}\n", language or "")
-    return f"<pre><code>{lines}</code></pre>"
-
-
-def _highlight(code: str, language: str) -> str:
-    try:
-        lexer = get_lexer_by_name(language)
-    except ClassNotFound:
-        return html.escape(code, quote=False)
-    return "".join(_spans(lexer.get_tokens(code)))
-
-
-def _spans(tokens: Iterable[tuple[object, str]]) -> Iterable[str]:
-    for name, run in groupby(tokens, key=lambda token: _token_class(token[0])):
-        words = html.escape("".join(text for _kind, text in run), quote=False)
-        yield f'<span class="{name}">{words}</span>' if name else words
-
-
-def _token_class(kind: Any) -> str | None:
-    while kind is not Token and kind not in _TOKEN_CLASSES:
-        kind = kind.parent
-    return _TOKEN_CLASSES.get(kind)
+    return code_block(code, language or "")
 
 
 def _clean(markup: str) -> str:
@@ -111,20 +81,38 @@ def _clean(markup: str) -> str:
 
 
 def _keep_attribute(_tag: str, name: str, value: str) -> str | None:
-    if name == "class" and value not in _TOKEN_CLASSES.values():
+    if name == "class" and value not in CLASSES:
         return None
     return value
 
 
+class _Labels(Extension):
+    """Gives each cell of a table the heading of its column."""
+
+    def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802, a name of Python-Markdown
+        md.treeprocessors.register(_CellLabels(md), "cell_labels", _LAST)
+
+
+class _CellLabels(Treeprocessor):
+    """A narrow page shows the cells of a row below each other, each with its label."""
+
+    def run(self, root: Element) -> None:
+        for table in root.iter("table"):
+            labels = ["".join(heading.itertext()).strip() for heading in table.iter("th")]
+            for row in table.iter("tr"):
+                for label, cell in zip(labels, row.findall("td"), strict=False):
+                    cell.set("data-label", label)
+
+
 def _page_converter() -> Markdown:
     fences = {
-        "custom_fences": [{"name": "*", "class": "", "format": _code_block}],
+        "custom_fences": [{"name": "*", "class": "", "format": _fence}],
         "disable_indented_code_blocks": True,  # what is indented belongs to a step of a list
         "preserve_tabs": True,
         "relaxed_headers": True,
     }
     return Markdown(
-        extensions=["pymdownx.superfences", "sane_lists", "tables", CommonMark()],
+        extensions=["pymdownx.superfences", "sane_lists", "tables", CommonMark(), _Labels()],
         extension_configs={"pymdownx.superfences": fences},
         tab_length=2,  # so that what stands under the text of "- " or "1. " belongs to the item
     )

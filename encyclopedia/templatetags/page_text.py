@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from encyclopedia import code_blocks
 from encyclopedia.rendering import render_line
 
 __all__ = ["markdown_line", "whole_words"]
-
-_HYPHENATED = re.compile(r"[^\s-]*-\S*")
 
 register = template.Library()
 
@@ -26,4 +23,4 @@ def markdown_line(text: str) -> SafeString:
 @register.filter
 def whole_words(command: str) -> SafeString:
     """Keep the words of a command whole where it wraps: `--force` is not `--` and `force`."""
-    return mark_safe(_HYPHENATED.sub(r'<span class="word">\g<0></span>', escape(command)))  # noqa: S308
+    return mark_safe(code_blocks.whole_words(escape(command)))  # noqa: S308

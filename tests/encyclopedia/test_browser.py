@@ -7,12 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from playwright.sync_api import Browser, Page
+    from playwright.sync_api import Browser, Locator, Page
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.usefixtures("failures")]
 
 PAGE = "/failures/scratch-disk-full/"
 ADDRESSES = ["/", "/failures/", "/failures/?q=space+left", PAGE, "/style/", "/no-such-page"]
+
+
+def top_of(element: Locator) -> float:
+    top: float = element.evaluate("(element) => element.getBoundingClientRect().top")
+    return top
 
 
 def clipboard(page: Page) -> str:
@@ -24,6 +29,29 @@ def clipboard(page: Page) -> str:
 def test_a_narrow_page_scrolls_down_and_not_sideways(narrow_page: Page, address: str) -> None:
     narrow_page.goto(address)
     assert narrow_page.evaluate("document.documentElement.scrollWidth") == 390
+
+
+def test_a_narrow_page_shows_messages_commands_and_tables_to_their_end(narrow_page: Page) -> None:
+    narrow_page.goto(PAGE)
+    parts = narrow_page.locator(".message, .wrapped, .command pre, .scroll")
+    widths = parts.evaluate_all("(all) => all.map((each) => [each.scrollWidth, each.clientWidth])")
+    assert len(widths) == 9
+    assert all(needed <= there for needed, there in widths)
+    sign, reason = narrow_page.locator("tbody tr").first.get_by_role("cell").all()
+    assert reason.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"why"'
+    assert top_of(sign) < top_of(reason)
+
+
+def test_selected_lines_are_those_of_the_log(wide_page: Page) -> None:
+    wide_page.goto(PAGE)
+    selected = wide_page.locator(".wrapped", has_text="Filesystem").evaluate(
+        "(pre) => { getSelection().selectAllChildren(pre); return getSelection().toString(); }"
+    )
+    assert selected.strip().splitlines() == [
+        "df -h /scratch",
+        "Filesystem      Size  Used Avail Use% Mounted on",
+        "/dev/nvme0n1p1  3.5T  3.5T     0 100% /scratch",
+    ]
 
 
 def test_a_fix_is_copied_as_it_stands(wide_page: Page) -> None:
