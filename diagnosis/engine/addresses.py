@@ -37,7 +37,7 @@ _PRIVATE_BLOCKS = re.compile(
 # A port, NCCL's <port>, a bracket or a prefix length behind it: an address whatever stands before.
 _ADDRESS_BEHIND = re.compile(rb":\d{1,5}(?!\d)|<\d|>|\]:|/\d{1,2}(?![\d.])")
 # A comparison before, or a revision, a build or an archive behind: a version.
-_VERSION_BEFORE = re.compile(rb"(?:[=<>~!]=|(?<!-)[<>])\Z")
+_VERSION_BEFORE = re.compile(rb"(?:[=<>~!]=|<)\Z")
 _VERSION_BEHIND = re.compile(
     rb"[+~]|-\d+(?![\d.])|-py\d|-cp\d|\.(?:tar|zip|whl|so|deb|rpm|gz|exe|dll|dylib|post|dev|rc)\b"
 )

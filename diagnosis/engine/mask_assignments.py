@@ -76,6 +76,8 @@ _FEW_DIGITS = re.compile(rb"[+-]?[\d.,_]{1,7}\Z")
 _WORD = re.compile(rb"[A-Za-z]{1,20}[.,;:!]?\Z")
 _SPEAKS_ON = re.compile(rb"[ \t]+\w")
 _REFERENCE = (b"$", b"%", b"{", b"os.environ")
+# What follows has a mask of its own, which leaves the scheme.
+_SCHEME = re.compile(rb"(?i:bearer|basic|token|digest|bot|apikey|negotiate)(?:[ \t]|%20|\Z)")
 _LEAST_ALWAYS, _LEAST_ARGUMENT, _LEAST_LIKELY = 4, 8, 12
 
 
@@ -131,7 +133,8 @@ def assignment(mask: Mask) -> Find:
             if is_placeholder(identity) or identity.lower().strip(b"()[]{}.,:;!") in stand_ins:
                 continue
             if _is_secret(name, certainty, identity, value, text):
-                spans += [(start, stop, kind, identity) for start, stop in value.ranges]
+                ranges = value.ranges if value.quoted else _whole(text, *value.ranges)
+                spans += [(start, stop, kind, identity) for start, stop in ranges]
         return spans, spans[-1][1] if spans else 0
 
     return find
@@ -223,10 +226,14 @@ def _value(text: bytes, begin: int, quote: bytes | None) -> _Value:
 def _bare_end(text: bytes, begin: int) -> int:
     judged = text[begin : end_of(_BARE, text, begin)]
     end = _BARE_END.search(judged)
-    if end:
-        return begin + end.start()
-    whole = len(judged) < _BARE_JUDGED
-    return begin + len(judged) if whole else end_of(_BARE_WHOLE, text, begin)
+    return begin + (end.start() if end else len(judged))
+
+
+def _whole(text: bytes, judged: Range) -> tuple[Range]:
+    """Return the range of a bare value of which the front was judged."""
+    begin, stop = judged
+    is_whole = stop - begin < _BARE_JUDGED
+    return ((begin, stop if is_whole else end_of(_BARE_WHOLE, text, begin)),)
 
 
 def _quoted(text: bytes, begin: int, quote: bytes) -> list[Range]:
@@ -261,7 +268,7 @@ def _rest_of_quoted(text: bytes, stop: int, quote: bytes) -> list[Range]:
 
 def _is_secret(name: _Name, certainty: int, value: bytes, found: _Value, text: bytes) -> bool:
     """Say whether the value is a secret, and no code, number, path, type or prose."""
-    if value.startswith(_REFERENCE):
+    if value.startswith(_REFERENCE) or _SCHEME.match(value):
         return False
     if not name.is_password and _FEW_DIGITS.match(value):
         return False

@@ -29,7 +29,9 @@ _HEADER_REST = re.compile(rb"(?:[A-Z0-9 +]|%20){0,40}+-{0,5}+")
 _ESCAPED_END = rb"(?:\\++[nrt]|%0[AaDd])"
 _CLOSING = rb"[\"',;+)\]\\ \t]"
 _INLINE_BODY = re.compile(rb"(?:" + _ESCAPED_END + rb"|[ \t]|[A-Za-z0-9+/=]|%[0-9A-Fa-f]{2})*+")
-_INLINE_RUN = re.compile(rb"(?:" + _ESCAPED_END + rb")*+(?P<run>(?:[A-Za-z0-9+/=]|%(?!0[AaDd])[0-9A-Fa-f]{2})++)")
+_INLINE_PIECE = re.compile(
+    _ESCAPED_END + rb"|[ \t]++|(?P<run>(?:[A-Za-z0-9+/=]|%(?!0[AaDd])[0-9A-Fa-f]{2})++)"
+)
 # Behind the first line of a block over several lines: what closes a quoted string, then the end.
 _HEADER_END = re.compile(rb"(?:" + _ESCAPED_END + rb"|" + _CLOSING + rb"){0,16}+(?=[\r\n])")
 _LINE = re.compile(rb"[^\r\n]*+")
@@ -67,7 +69,8 @@ def _body(text: bytes, start: int) -> tuple[list[Range], int]:
 def _inline_body(text: bytes, start: int) -> list[Range]:
     """Return the body that stands in the first line, its line ends escaped, lost or spaces."""
     stop = end_of(_INLINE_BODY, text, start)
-    runs = [run.span("run") for run in _INLINE_RUN.finditer(text, start, stop)]
+    pieces = _INLINE_PIECE.finditer(text, start, stop)
+    runs = [piece.span("run") for piece in pieces if piece["run"]]
     if sum(end - begin for begin, end in runs) < _LEAST_WHOLE:
         return []
     return [(runs[0][0], runs[-1][1])]
@@ -77,10 +80,12 @@ def _body_lines(text: bytes, position: int) -> tuple[list[Range], int]:
     """Return the lines of the body below the line that ends at `position`, and where they end.
 
     Lines of others among them are passed over. The block ends at its last line, at the first line
-    of another, or where too many lines are others'. A short line counts if the last line follows.
+    of another, or where too many lines are others'. A short line counts if the last line follows
+    and it begins where the lines before began.
     """
     ranges: list[Range] = []
     short: Range | None = None
+    column = -1
     foreign = 0
     for _ in range(_MOST_LINES):
         line_end = LINE_END.match(text, position)
@@ -97,10 +102,11 @@ def _body_lines(text: bytes, position: int) -> tuple[list[Range], int]:
         run = _run_at_end(line)
         if run and _is_body(line, run):
             ranges.append((begin + run[0], begin + run[1]))
-            foreign, short = 0, None
+            foreign, short, column = 0, None, run[0]
         elif line.strip():
             foreign += 1
-            short = (begin + run[0], begin + run[1]) if run else short
+            alike = run and run[0] == column
+            short = (begin + run[0], begin + run[1]) if run and alike else None
     return ranges, position
 
 
