@@ -64,6 +64,14 @@ check-settings:
 check-migrations:
 	@DENPEX_DEBUG=1 $(RUN) denpex.embedded $(BIN)/python manage.py makemigrations --check --dry-run
 
+.PHONY: figures
+figures: $(FOR_ALL) ## Measure the engine on tests/cases and put the figures into the README
+	@$(BIN)/denpex eval tests/cases --into README.md
+
+.PHONY: bench
+bench: $(FOR_ALL) ## Measure speed beside grep, ripgrep and re (needs ripgrep; takes minutes)
+	@$(RUN) pytest benchmarks -q
+
 .PHONY: format
 format: $(FOR_ALL) ## Lay out the code, and mend what ruff can mend
 	@$(RUN) ruff format .

@@ -73,6 +73,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     evaluate.add_argument("folder", type=Path, metavar="DIR")
     evaluate.add_argument("--json", action="store_true", help="print the figures as JSON")
+    evaluate.add_argument(
+        "--into", type=Path, metavar="FILE", help="put the figures into a Markdown file instead"
+    )
     evaluate.set_defaults(run=_evaluate)
 
     check = commands.add_parser(
@@ -103,14 +106,17 @@ def _diagnose(options: argparse.Namespace) -> int:
 
 
 def _evaluate(options: argparse.Namespace) -> int:
-    from denpex.evaluation import CasesError, evaluate, print_scores, read_cases
+    from denpex.evaluation import CasesError, evaluate, print_scores, read_cases, write_figures
 
     try:
-        cases = read_cases(options.folder)
+        scores = evaluate(read_cases(options.folder))
+        if options.into is None:
+            print_scores(scores, as_json=options.json)
+        else:
+            write_figures(scores, options.into)
     except CasesError as error:
         print(f"denpex: {error}", file=sys.stderr)
         return EXIT_USAGE
-    print_scores(evaluate(cases), as_json=options.json)
     return 0
 
 

@@ -6,7 +6,7 @@ What each figure means stands in the README of the cases; the names here are the
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,18 @@ from typing import Any
 from diagnosis.engine import Compiled, LogFile, Verdict, diagnose, load_compiled
 from encyclopedia.catalogue import Catalogue
 
-__all__ = ["Case", "CasesError", "Score", "evaluate", "print_scores", "read_cases", "score"]
+__all__ = [
+    "Case",
+    "CasesError",
+    "Score",
+    "evaluate",
+    "figures",
+    "groups",
+    "print_scores",
+    "read_cases",
+    "score",
+    "write_figures",
+]
 
 _DECIDED_OUTCOMES = ("established", "probable")
 _DIFFICULTIES = ("easy", "medium", "hard")
@@ -215,6 +226,32 @@ def print_scores(scores: Sequence[Score], *, as_json: bool = False) -> None:
     print(f"{'':14}" + "".join(f"{name:>12}" for name in names))
     for group, row in table.items():
         print(f"{group:14}" + "".join(f"{_cell(row[name]):>12}" for name in names))
+
+
+def write_figures(scores: Sequence[Score], path: Path) -> None:
+    """Put the figures as a Markdown table between the markers of a file.
+
+    Raises CasesError where the file has no such markers.
+    """
+    head, start, rest = path.read_text(encoding="utf-8").partition(_TABLE_START)
+    _old, end, tail = rest.partition(_TABLE_END)
+    if not start or not end:
+        raise CasesError(f"{path}: no line {_TABLE_START!r} with {_TABLE_END!r} below it")
+    table = "\n".join(_markdown(scores))
+    path.write_text(f"{head}{start}\n{table}\n{end}{tail}", encoding="utf-8")
+
+
+_TABLE_START = "<!-- figures: denpex eval tests/cases -->"
+_TABLE_END = "<!-- /figures -->"
+
+
+def _markdown(scores: Sequence[Score]) -> Iterator[str]:
+    names = ["cases", *_RATES, *_COUNTS]
+    yield "| | " + " | ".join(names) + " |"
+    yield "| --- |" + " ---: |" * len(names)
+    for group, members in groups(scores).items():
+        row = figures(members)
+        yield f"| {group} | " + " | ".join(_cell(row[name]) for name in names) + " |"
 
 
 def _cell(value: object) -> str:

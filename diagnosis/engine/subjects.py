@@ -207,7 +207,7 @@ class Subjects:
             subject,
             rank=rank,
             local_rank=known.local_rank if subject.local_rank is None else subject.local_rank,
-            host=known.host or subject.host,
+            host=known.host or subject.host or known.pod,
             pid=known.pid if subject.pid is None else subject.pid,
             basis=basis,
             place=None,
