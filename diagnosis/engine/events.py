@@ -148,12 +148,16 @@ def _known(
 ) -> Iterator[Event]:
     folded: dict[tuple[object, ...], list[Observation]] = {}
     for observation in observations:
-        if observation.role == "advice":
+        if observation.role == "advice" or _is_ignored(observation, chains):
             continue
         subject = subjects.of_observation(observation, chains)
         folded.setdefault((observation.failure, *subject.identity), []).append(observation)
     for group in folded.values():
         yield _folded(group, chains, subjects)
+
+
+def _is_ignored(observation: Observation, chains: Sequence[Chain]) -> bool:
+    return observation.chain is not None and chains[observation.chain].ignored
 
 
 def _folded(group: Sequence[Observation], chains: Sequence[Chain], subjects: Subjects) -> Event:
@@ -211,7 +215,7 @@ def _unknown_exceptions(
     known = {each.chain for each in observations if each.role != "advice"}
     folded: dict[tuple[object, ...], list[tuple[int, Raised]]] = {}
     for index, chain in enumerate(chains):
-        raised = None if index in known else raised_by(chain)
+        raised = None if index in known or chain.ignored else raised_by(chain)
         if raised is not None:
             subject = subjects.of_chain(chain)
             folded.setdefault((raised.name, *subject.identity), []).append((index, raised))

@@ -19,6 +19,8 @@ __all__ = ["Chain", "Frame", "Traceback", "read_chains"]
 
 _HEADER = b"Traceback (most recent call last)"
 _HEADER_PATTERN = probe_pattern("traceback")
+# CPython's sys.unraisablehook: an exception in a finaliser or a callback, which nobody can catch.
+_IGNORED = (b"Exception ignored in", b"Exception ignored on", b"Exception ignored while")
 _CHAINED = (
     b"During handling of the above exception, another exception occurred",
     b"The above exception was the direct cause of the following exception",
@@ -83,10 +85,14 @@ class Traceback:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Tracebacks of one source that Python itself joined, in the order printed: cause first."""
+    """Tracebacks of one source that Python itself joined, in the order printed: cause first.
+
+    `ignored` says that Python announced it as "Exception ignored in …": nothing failed of it.
+    """
 
     source: Source
     tracebacks: tuple[Traceback, ...]
+    ignored: bool = False
 
     @property
     def first(self) -> Line:
@@ -118,35 +124,31 @@ class Chain:
 def read_chains(log: Log) -> list[Chain]:
     """Return the chains of tracebacks of all sources, in the order in which they begin."""
     taken: set[tuple[int, int]] = set()
-    found: list[tuple[Traceback, bool]] = []
+    found: list[Chain] = []
     for header in log.lines_with(_HEADER_PATTERN):
-        if header.key in taken:
-            continue
-        for traceback, joined in _read_joined(log, header):
-            taken.update(line.key for line in traceback.lines)
-            found.append((traceback, joined))
-    return list(_chains(found))
+        if header.key not in taken:
+            chain = _read_chain(log, header)
+            taken.update(line.key for line in chain.lines())
+            found.append(chain)
+    return found
 
 
-def _chains(found: Sequence[tuple[Traceback, bool]]) -> Iterator[Chain]:
-    parts: list[Traceback] = []
-    for traceback, joined in found:
-        if parts and not joined:
-            yield Chain(parts[0].lines[0].facts.source, tuple(parts))
-            parts = []
-        parts.append(traceback)
-    if parts:
-        yield Chain(parts[0].lines[0].facts.source, tuple(parts))
+def _read_chain(log: Log, header: Line) -> Chain:
+    above = log.line_at(header.file, header.start - 1) if header.start else None
+    return Chain(
+        source=header.facts.source,
+        tracebacks=tuple(_read_joined(log, header)),
+        ignored=above is not None and above.facts.message.lstrip().startswith(_IGNORED),
+    )
 
 
-def _read_joined(log: Log, header: Line) -> Iterator[tuple[Traceback, bool]]:
+def _read_joined(log: Log, header: Line) -> Iterator[Traceback]:
     """Yield the traceback under `header` and those that Python chained to it."""
-    joined = False
     current: Line | None = header
     while current is not None:
         traceback = _read_one(log, current)
-        yield traceback, joined
-        current, joined = _next_in_chain(log, traceback), True
+        yield traceback
+        current = _next_in_chain(log, traceback)
 
 
 def _next_in_chain(log: Log, traceback: Traceback) -> Line | None:

@@ -158,6 +158,16 @@ def test_a_fault_that_the_run_survived_is_recovered(compiled: Compiled) -> None:
     assert [each.failure for each in verdict.recovered] == ["python-key-error"]
 
 
+def test_an_exception_that_python_ignored_is_no_failure(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        steps(1, 5),
+        "Exception ignored in: <function _MultiProcessingDataLoaderIter.__del__ at 0x7f31>",
+        traceback("AssertionError: can only test a child process"),
+    )
+    assert verdict.outcome == "no_failure"
+
+
 def test_a_restart_that_works_is_no_failure(compiled: Compiled) -> None:
     verdict = verdict_on(
         compiled,
