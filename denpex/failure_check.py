@@ -19,6 +19,7 @@ import re2
 import yaml
 
 from diagnosis.engine import Compiled, LogFile, Verdict, diagnose, load_compiled
+from diagnosis.engine.anchors import scan_form
 from diagnosis.engine.masking import mask
 from diagnosis.engine.pattern_rules import faults
 from diagnosis.engine.scanner import Scanner
@@ -116,7 +117,7 @@ def _pattern_problems(failure: Failure) -> Iterator[Problem]:
 def _compile_faults(pattern: str) -> Iterator[str]:
     yield from _re2_faults(pattern)
     try:
-        hits = Scanner([pattern.encode()]).scan(_ORDINARY_LINES)
+        hits = Scanner([scan_form(pattern).encode()]).scan(_ORDINARY_LINES)
     except ValueError as error:
         yield str(error)
         return

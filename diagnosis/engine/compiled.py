@@ -19,6 +19,7 @@ from pathlib import Path
 
 import hyperscan
 
+from diagnosis.engine.anchors import scan_form
 from diagnosis.engine.identities import load_identity_patterns
 from diagnosis.engine.probes import PROBES, STACK
 from diagnosis.engine.scanner import Scanner
@@ -65,7 +66,7 @@ def compile_catalogue(catalogue: Catalogue, fingerprint: str) -> Compiled:
         catalogue=catalogue,
         index=index,
         envelopes=load_envelopes(),
-        scanner=Scanner([pattern.encode() for pattern in index]),
+        scanner=Scanner([scan_form(pattern).encode() for pattern in index]),
         fingerprint=fingerprint,
         version=VERSION,
     )

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import operator
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from diagnosis.engine.anchors import is_anchored, pattern_of
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Source
@@ -76,20 +77,28 @@ class Log:
         known = self._with.get(pattern)
         if known is None:
             found: dict[tuple[int, int], Line] = {}
-            for file, end in self._hits_of(pattern):
-                line = self.line_at(file, max(end - 1, 0), hit=end)
+            for line, _end in self.found(pattern):
                 found.setdefault(line.key, line)
             known = self._with[pattern] = list(found.values())
         return known
 
     def first_with(self, pattern: str) -> Line | None:
         """Return the first line with a hit of `pattern`, or None; parses no other."""
-        for file, end in self._hits_of(pattern):
-            return self.line_at(file, max(end - 1, 0), hit=end)
-        return None
+        return next((line for line, _end in self.found(pattern)), None)
 
-    def _hits_of(self, pattern: str) -> Sequence[tuple[int, int]]:
-        return self.hits.get(self.compiled.index[pattern], ())
+    def found(self, pattern: str) -> Iterator[tuple[Line, int]]:
+        """Yield each hit of `pattern`: its line, and the offset in the text where it ended."""
+        anchored = is_anchored(pattern)
+        for file, end in self.hits.get(self.compiled.index[pattern], ()):
+            line = self.line_at(file, max(end - 1, 0), hit=end)
+            if not anchored or self._stands(pattern, line, end):
+                yield line, end
+
+    def _stands(self, pattern: str, line: Line, end: int) -> bool:
+        """Say whether the pattern is found with its `^` in the message, or in the line as it is."""
+        search = pattern_of(pattern).search
+        whole = self.around(line, end)
+        return search(whole[line.facts.message_offset :]) is not None or search(whole) is not None
 
     def line_at(self, file: int, offset: int, hit: int | None = None) -> Line:
         """Return the line that holds `offset` of text `file`, parsed."""
@@ -171,7 +180,8 @@ def _sections(
         if file == number
     )
     lines = ((start, bytes(text.data[start:end])) for start, end in headers)
-    return compiled.envelopes.sections(text.name, lines)
+    shown = ((start, line) for start, line in lines if pattern_of(SECTION_PATTERN).match(line))
+    return compiled.envelopes.sections(text.name, shown)
 
 
 def _add_wrapped(log: Log, number: int) -> None:

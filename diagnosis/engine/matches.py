@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from diagnosis.engine.anchors import pattern_of
 from diagnosis.engine.log import Line, Log
-from diagnosis.engine.patterns import BytePattern
 from diagnosis.engine.tracebacks import Chain
 from encyclopedia.catalogue import Failure, Requirement, Signature
 
@@ -59,8 +58,7 @@ def _observations(
     chain_of: Mapping[tuple[int, int], int],
 ) -> Iterator[Observation]:
     seen: set[tuple[int, int]] = set()
-    for file, end in log.hits.get(log.compiled.index[signature.pattern], ()):
-        line = log.line_at(file, max(end - 1, 0), hit=end)
+    for line, end in log.found(signature.pattern):
         if line.key in seen:
             continue
         seen.add(line.key)
@@ -122,14 +120,9 @@ def _speaker(line: Line) -> tuple[object, ...]:
     )
 
 
-@functools.lru_cache(maxsize=4096)
-def _compiled(pattern: str) -> BytePattern:
-    return BytePattern(pattern)
-
-
 def capture(pattern: str | None, text: bytes) -> dict[str, str]:
     """Return the named groups of an RE2 `pattern` searched in `text`; {} where it is not found."""
-    found = None if pattern is None else _compiled(pattern).search(text)
+    found = None if pattern is None else pattern_of(pattern).search(text)
     if found is None:
         return {}
     return {name: value.decode("utf-8", "replace") for name, value in found.groups.items()}
