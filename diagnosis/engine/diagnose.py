@@ -15,7 +15,7 @@ from diagnosis.engine.events import fold
 from diagnosis.engine.fates import fates, read_roster, words_of_fate
 from diagnosis.engine.identities import read_identities
 from diagnosis.engine.initiator import find_initiator
-from diagnosis.engine.legible import why_unreadable
+from diagnosis.engine.legible import TOO_LITTLE, is_too_little, why_unreadable
 from diagnosis.engine.log import Log
 from diagnosis.engine.matches import Observation, observe
 from diagnosis.engine.recovery import find_recoveries
@@ -67,6 +67,8 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
     if told_together is not None:
         events = [*events, told_together]
         judgement = judge(events, compiled.catalogue, forced, recovered, clock)
+    if not events and is_too_little(log.texts):
+        return unreadable(compiled, _coverage(log, 0, None, skew), TOO_LITTLE)
     initiator = find_initiator(judgement, roster, identities, compiled.catalogue)
     words = words_of_fate(roster, judgement, ends, initiator.rank)
     return report(

@@ -38,6 +38,7 @@ _PEER_WORDS = (
 
 
 _EXCEPTION = probe_pattern("exception")
+_INTERRUPT = probe_pattern("interrupt")
 # An exception as Python prints it, at the very start of a message.
 _BARE = re.compile(
     rb"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))(?:$|: ?(?P<message>.*))"
@@ -137,6 +138,7 @@ def fold(
         *_known(observations, chains, subjects),
         *_unknown_exceptions(observations, chains, subjects),
         *_bare_exceptions(log, observations, chains, subjects),
+        *_interrupts(log, subjects),
     ]
     events = _merge_reports(events)
     events.extend(_unexplained_ends(ends, events))
@@ -273,6 +275,23 @@ def _bare_exceptions(
             raised=raised,
             reported=all(subjects.is_report(each) for each, _ in group),
             lines=tuple(Witness(each, each.hit, role, subject.rank) for each, _ in group),
+        )
+
+
+def _interrupts(log: Log, subjects: Subjects) -> Iterator[Event]:
+    """Yield an event where a launcher or a trainer says that somebody pressed Ctrl-C."""
+    for line in log.lines_with(_INTERRUPT)[:1]:
+        subject = subjects.of_line(line)
+        yield Event(
+            failure=None,
+            role="interrupt",
+            subject=subject,
+            first=line,
+            hit=line.hit,
+            count=1,
+            captures={},
+            raised=Raised("KeyboardInterrupt", "", None),
+            lines=(Witness(line, line.hit, "summary", subject.rank),),
         )
 
 

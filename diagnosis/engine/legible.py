@@ -6,7 +6,11 @@ from collections.abc import Sequence
 
 from diagnosis.engine.text import Text
 
-__all__ = ["why_unreadable"]
+__all__ = ["TOO_LITTLE", "is_too_little", "why_unreadable"]
+
+TOO_LITTLE = "This is too little to tell anything from: paste the end of the run's log."
+# A shorter text in which nothing failed is no log.
+_SHORTEST_LOG = 80
 
 _SAMPLE_BYTES = 1 << 16
 _LARGEST_CONTROL_SHARE = 0.1
@@ -34,6 +38,11 @@ def why_unreadable(texts: Sequence[Text]) -> str | None:
     if not reasons:
         return "There is no text to read."
     return None if None in reasons else reasons[0]
+
+
+def is_too_little(texts: Sequence[Text]) -> bool:
+    """Say whether all the text together is shorter than a line or two of a log."""
+    return sum(len(text.data.strip()) for text in texts) < _SHORTEST_LOG
 
 
 def _reason(text: Text) -> str | None:

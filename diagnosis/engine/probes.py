@@ -112,6 +112,13 @@ ENDINGS = (
 PROBES = (
     Probe("traceback", r"Traceback \(most recent call last\)"),
     Probe("exception", r"(?:Error|Exception|Interrupt)(?::[ \t]|$)"),
+    # What launchers and trainers say of a Ctrl-C: Lightning's trainer/call.py, torchelastic's
+    # agent/server/api.py ("Received 2 death signal") and multiprocessing/api.py.
+    Probe(
+        "interrupt",
+        r"Detected KeyboardInterrupt|Received (?:2|SIGINT|Signals\.SIGINT) death signal"
+        r"|closing signal SIGINT",
+    ),
     # torch/distributed/elastic/multiprocessing/errors/__init__.py: fields of one failure's block
     Probe("elastic-block-rank", r"rank      : \d{1,6} \(local_rank: \d{1,6}\)"),
     # …/errors/error_handler.py: the agent quotes the error of a child

@@ -145,6 +145,14 @@ def test_ctrl_c_is_no_failure_and_says_so(compiled: Compiled) -> None:
     assert "Ctrl-C" in verdict.primary.summary
 
 
+def test_a_trainer_that_reports_ctrl_c_without_a_traceback_is_believed(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled, steps(1, 5), "Detected KeyboardInterrupt, attempting graceful shutdown ..."
+    )
+    assert verdict.outcome == "no_failure"
+    assert "Ctrl-C" in verdict.primary.summary
+
+
 def test_a_failure_before_ctrl_c_is_still_a_failure(compiled: Compiled) -> None:
     verdict = verdict_on(compiled, of_rank(1, "KeyError: 'mask'"), traceback("KeyboardInterrupt"))
     assert slug(verdict) == "python-key-error"
@@ -203,7 +211,14 @@ def test_text_that_only_talks_of_errors_is_no_failure(compiled: Compiled) -> Non
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"  \n \n", b"\x7fELF\x02\x01\x01" + b"\0" * 40, b"\x89PNG\r\n\x1a\n", b"PK\x03\x04data"],
+    [
+        b"",
+        b"  \n \n",
+        b"hello",
+        b"\x7fELF\x02\x01\x01" + b"\0" * 40,
+        b"\x89PNG\r\n\x1a\n",
+        b"PK\x03\x04data",
+    ],
 )
 def test_what_is_no_log_is_unreadable(compiled: Compiled, data: bytes) -> None:
     assert diagnose([LogFile("x", data)], compiled).outcome == "unreadable"
