@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from diagnosis.engine.sightings import Count, IdentityPattern, Sighting, read_sightings
-from diagnosis.engine.sources import Source, default_envelopes
+from diagnosis.engine.sources import NO_WORKERS, Source, default_envelopes
 
 if TYPE_CHECKING:
     from diagnosis.engine.log import Line, Log
@@ -142,7 +142,9 @@ class Identities:
 
     def _by_solitude(self, asked: Source) -> int | None:
         """Take the one rank of a run of one; what is no worker has none."""
-        return 0 if self.world_size == 1 and asked.role in (None, "worker") else None
+        service = asked.service_pid is not None and asked.role not in NO_WORKERS
+        worker = asked.role in (None, "worker") or service
+        return 0 if self.world_size == 1 and worker else None
 
     def _exists(self, rank: int) -> bool:
         return self.world is None or rank < self.world.value

@@ -24,7 +24,7 @@ __all__ = ["Line", "Log", "Speaker", "read"]
 # What tells one printing process from another.
 Speaker = tuple[object, ...]
 _SPEAKER_FIELDS = operator.attrgetter(
-    "rank", "local_rank", "host", "pod", "container", "pid", "label"
+    "rank", "local_rank", "host", "pod", "container", "pid", "label", "service_pid"
 )
 _NOBODY: Speaker = _SPEAKER_FIELDS(Source())
 

@@ -169,7 +169,15 @@ def _joined(records: Iterable[tuple[IdentityPattern, _Record]]) -> Iterator[_Rec
 
 def _printer(source: Source) -> tuple[object, ...]:
     """Tell one launcher's lines from another's that are mixed with them."""
-    return source.host, source.pod, source.container, source.label, source.pid, source.rank
+    return (
+        source.host,
+        source.pod,
+        source.container,
+        source.label,
+        source.pid,
+        source.rank,
+        source.service_pid,
+    )
 
 
 def _counts(record: _Record) -> Iterator[Count]:

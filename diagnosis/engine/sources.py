@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NOBODY",
+    "NO_WORKERS",
     "SECTION_PATTERN",
     "SEVERITIES",
     "Envelope",
@@ -63,7 +64,8 @@ class Source:
     in front of the line and what means this or that by the way of the launch: under `srun --label`
     the task, which is the rank where each task is a rank, and the node where each task is a
     torchrun. `role` is the kind of process: worker, agent, launcher, kernel, kubelet, slurmstepd,
-    or the program's name.
+    or the program's name. `service_pid` is the process that a journal names: a service, behind
+    which any of its children may have printed the line.
     """
 
     rank: int | None = None
@@ -78,6 +80,7 @@ class Source:
     group_rank: int | None = None
     container: str | None = None
     label: str | None = None
+    service_pid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +139,17 @@ class PathPattern:
 
 
 NOBODY = Source()
+# Roles that speak of a node or of the whole job, whatever label their lines come under.
+NO_WORKERS = frozenset(
+    "agent containerd dockerd kernel kubelet launcher slurmd slurmstepd srun sshd systemd".split()
+)
 SOURCE_FIELDS = frozenset(entry.name for entry in dataclasses.fields(Source))
 # The places that an envelope may be bound to; None is anywhere.
 PLACES = (None, "start", "time", "level")
 # The groups a pattern may name.
 PATTERN_GROUPS = SOURCE_FIELDS | {"time", "severity", "prefix", "rest"}
 _INTEGER_FIELDS = frozenset(
-    ("rank", "local_rank", "pid", "attempt", "node_rank", "device", "group_rank")
+    ("rank", "local_rank", "pid", "attempt", "node_rank", "device", "group_rank", "service_pid")
 )
 _SEVERITY_WORDS: Mapping[str, str] = {
     word: severity
@@ -264,7 +271,11 @@ class Envelopes:
         for layer in peeled.layers:
             if layer.envelope.sets:
                 told.update(layer.envelope.sets)
-            told.update(_source_fields(layer.groups))
+            fields = _source_fields(layer.groups)
+            if "pod" in fields and "host" not in fields:
+                # Who collects the lines of pods says on which host he runs, not where they do.
+                told.pop("host", None)
+            told.update(fields)
             if "severity" in layer.groups:
                 severity = _severity(layer.groups["severity"]) or severity
             if "time" in layer.groups and (stamp := self._stamp(layer, year)) is not None:

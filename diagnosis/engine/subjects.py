@@ -11,7 +11,7 @@ from diagnosis.engine.identities import Identities
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.matches import Observation, capture
 from diagnosis.engine.probes import probe_pattern
-from diagnosis.engine.sources import Source
+from diagnosis.engine.sources import NO_WORKERS, Source
 from diagnosis.engine.tracebacks import Chain
 
 __all__ = ["Subject", "Subjects"]
@@ -25,8 +25,6 @@ _SNIPPET_BYTES = 1 << 15
 _RAY_REPEATED = b"x across cluster]"
 _SPAWN_QUOTE = probe_pattern("spawn-quoted-error")
 _SPAWN_CAPTURES = r"-- Process (?P<local_rank>\d+) terminated"
-# These speak of a node or of the whole job, whatever label their lines come under.
-_NO_WORKERS = frozenset({"agent", "kernel", "kubelet", "launcher", "slurmstepd", "srun", "systemd"})
 # torch/multiprocessing/spawn.py counts its children from 0.
 _SPAWN_INDEX = r"[pP]rocess (?P<index>\d+) terminated with"
 _BLOCK_FIELDS = (b"exitcode  :", b"error_file:", b"traceback :")
@@ -195,7 +193,7 @@ class Subjects:
         )
         if source.rank is not None:
             return self._completed(subject, source.rank, "printed")
-        if source.role in _NO_WORKERS:
+        if source.role in NO_WORKERS:
             return subject
         known = self._identities.rank_of(source)
         return subject if known is None else self._completed(subject, known, "derived")

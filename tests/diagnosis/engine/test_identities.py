@@ -17,7 +17,7 @@ from diagnosis.engine.identities import (
 from diagnosis.engine.log import read
 from diagnosis.engine.patterns import BytePattern
 from diagnosis.engine.sightings import CaptureReader, IdentityPattern
-from diagnosis.engine.sources import Source
+from diagnosis.engine.sources import Source, parse_line
 from tests.diagnosis.engine.logs import announced, elastic_failed, of_rank
 
 ENTRIES = read_entries().identities
@@ -306,3 +306,28 @@ def test_any_mixture_of_lines_gives_ranks_within_the_world(
     assert set(known.ranks) == set(known.announced)
     if known.world_size is not None:
         assert all(rank < known.world_size for rank in known.announced)
+
+
+def test_the_pid_that_a_journal_names_is_no_rank_s(compiled: Compiled) -> None:
+    prefix = "Nov 30 06:20:17 gpu-a-017 trainer[4711]: "
+    known = identities(compiled, f"{prefix}[rank3]: x", f"{prefix}world size 8")
+    assert known.of_rank(3).pid is None
+    assert known.rank_of(parse_line(f"{prefix}y".encode()).source) is None
+
+
+def test_a_service_of_one_rank_is_that_rank(compiled: Compiled) -> None:
+    known = identities(compiled, "WORLD_SIZE=1")
+    service = parse_line(b"Nov 30 06:20:17 gpu-a-017 trainer[4711]: x").source
+    daemon = parse_line(b"Nov 30 06:20:17 gpu-a-017 dockerd[812]: x").source
+    assert (known.rank_of(service), known.rank_of(daemon)) == (0, None)
+
+
+def test_an_agent_behind_a_label_and_a_collector_makes_the_label_a_node(
+    compiled: Compiled,
+) -> None:
+    known = identities(
+        compiled,
+        "[pod/a-0/b] 1: W1130 06:19:53.682000 23821 torch/distributed/run.py:874] ",
+        "[pod/a-0/b] 1: hello",
+    )
+    assert known.rank_of(parse_line(b"[pod/a-0/b] 1: hello").source) is None

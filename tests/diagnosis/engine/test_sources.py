@@ -430,3 +430,9 @@ def test_any_path_gives_a_source(path: str) -> None:
 def test_any_headers_give_a_source_for_each_offset(headers: list[tuple[int, bytes]]) -> None:
     sections = ENVELOPES.sections("log.txt", sorted(headers))
     assert all(isinstance(sections.at(offset), Source) for offset in range(0, 1000, 50))
+
+
+def test_pods_are_not_on_the_host_that_collects_their_lines() -> None:
+    line = b"Nov 30 06:20:17 gpu-a-017 logs[4711]: [pod/trainer-3/main] [rank3]: x"
+    source = parse_line(line).source
+    assert (source.host, source.pod, source.rank) == (None, "trainer-3", 3)
