@@ -141,7 +141,19 @@ class PathPattern:
 NOBODY = Source()
 # Roles that speak of a node or of the whole job, whatever label their lines come under.
 NO_WORKERS = frozenset(
-    "agent containerd dockerd kernel kubelet launcher slurmd slurmstepd srun sshd systemd".split()
+    (
+        "agent",
+        "containerd",
+        "dockerd",
+        "kernel",
+        "kubelet",
+        "launcher",
+        "slurmd",
+        "slurmstepd",
+        "srun",
+        "sshd",
+        "systemd",
+    )
 )
 SOURCE_FIELDS = frozenset(entry.name for entry in dataclasses.fields(Source))
 # The places that an envelope may be bound to; None is anywhere.
