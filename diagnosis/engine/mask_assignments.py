@@ -14,17 +14,15 @@ from typing import TYPE_CHECKING
 
 from diagnosis.engine.mask_spans import (
     JUDGED,
-    LINE_END,
     NOTHING,
     Find,
     Found,
-    Range,
-    end_of,
     has_both_cases,
     has_digit,
     is_placeholder,
     is_random,
 )
+from diagnosis.engine.mask_values import Setting, Value, values, whole
 
 if TYPE_CHECKING:
     from diagnosis.engine.mask_files import Mask
@@ -37,9 +35,13 @@ _NEVER, _LIKELY, _ALWAYS = 0, 1, 2
 _NAME_REACH = 96
 # Read backwards from the hit: what stands last in the text stands first here.
 _NAME_BACKWARDS = re.compile(
-    rb"(?P<mark>[:=][ \t]{0,3}+|[\"'\\][ \t]?,[ \t]{0,3}+|[ \t])"
-    rb"(?P<closing>[\"'\\\])]{0,8}+)(?P<name>[\w.-]{1,90}+)"
+    rb"(?P<mark>[:=][ \t]{0,3}+|[\"'\\][ \t]?,[ \t]{0,3}+|[Dd]3%|[ \t])"
+    rb"(?P<closing>(?:[\])]{0,2}+[\"'\\]{1,8}+)?+)(?P<name>[\w.-]{1,90}+)"
 )
+_ENCODED_MARK = b"%3D"
+_SETTING_REACH = 24
+_QUOTE_BEFORE = re.compile(rb"\\{0,7}[\"']\Z")
+_LINE_BEFORE = re.compile(rb"[\r\n][ \t]{0,8}(?:export |declare -x |setenv |set |ENV )?\Z")
 # `name: DB_PASSWORD` before `value:`, in the same line or the line before, as Kubernetes writes.
 _PAIR_REACH = 200
 _PAIRED_NAME = re.compile(
@@ -50,24 +52,12 @@ _PAIR_VALUE = b"value"
 _CAMEL_HUMP = re.compile(rb"(?<=[a-z0-9])(?=[A-Z])")
 _NAME_PARTS = 4
 
-_OPENING = re.compile(
-    rb"=?>?[ \t]{0,8}+(?P<list>\[)?\(?[ \t]{0,2}+(?:[bBuUrRfF]{1,2}+(?=[\"'\\]))?"
-    rb"(?P<quote>\\{0,7}+(?:\"\"\"|'''|[\"'`]))?"
-)
-_NEXT_OF_LIST = re.compile(rb",[ \t]{0,4}")
-_MOST_OF_LIST = 64
-# A bare value is judged by so much of it, and hidden whole.
-_BARE_JUDGED = 4096
-_BARE = re.compile(rb"[^\s\"'`<>]{1,4096}+")
-_BARE_WHOLE = re.compile(rb"[^\s\"'`<>]++")
-# Where a bare value ends before its blank: at an escaped line end, at the next pair, at brackets.
-_BARE_END = re.compile(rb"\\+[nrt](?![\w-]*\\)|[,;&|](?=[\s\w.\"'-]*[=:]|\Z)|[)\]},;.:\\]+\Z")
-
 # What is no value: code that fetches one, a path of a file that holds one, a number, a word.
 _CODE = re.compile(
     rb"[A-Za-z_][\w.]*[(\[]"
     rb"|(?:self|args|cfg|config|settings|os|env|conf|opts|options|kwargs|params)\b[.\[]"
     rb"|[a-z_][a-z_.]*(?:key|token|secret|password|passwd|pass|pwd|auth|credentials?)\Z"
+    rb"|[A-Za-z_]\w*\.[\w.]*(?:key|token|secret|password|passwd)\Z|#"
 )
 _PATH = re.compile(rb"(?:\.{0,2}|~|[A-Za-z]:)[/\\][\w.-]+(?:[/\\][\w.-]+)*[/\\]?\Z")
 _PATH_PART = re.compile(rb"[/\\]")
@@ -75,6 +65,8 @@ _RANDOM_PART = 16
 _FEW_DIGITS = re.compile(rb"[+-]?[\d.,_]{1,7}\Z")
 _WORD = re.compile(rb"[A-Za-z]{1,20}[.,;:!]?\Z")
 _SPEAKS_ON = re.compile(rb"[ \t]+\w")
+_DIRECTORIES = (b"pwd",)
+_AROUND_WORDS = b"()[]{}.,:;!"
 _REFERENCE = (b"$", b"%", b"{", b"os.environ")
 # What follows has a mask of its own, which leaves the scheme.
 _SCHEME = re.compile(rb"(?i:bearer|basic|token|digest|bot|apikey|negotiate)(?:[ \t]|%20|\Z)")
@@ -88,29 +80,15 @@ class _Name:
     text: bytes
     argument: bool
     colon: bool
-
-    @property
-    def is_password(self) -> bool:
-        """Say whether the name speaks of a password, which may have any form."""
-        lowered = self.text.lower()
-        return b"pass" in lowered or lowered.endswith((b"pwd", b"pw"))
+    setting: Setting
 
     @property
     def may_be_path(self) -> bool:
-        """Say whether the name may as well be one of a file that holds the secret."""
-        return not self.is_password and b"secret" not in self.text.lower()
-
-
-@dataclass(frozen=True, slots=True)
-class _Value:
-    """The value of an assignment: in two ranges where a terminal cut its line."""
-
-    ranges: tuple[Range, ...]
-    quoted: bool
-
-    def of(self, text: bytes) -> bytes:
-        """Return the value without the line end inside it."""
-        return b"".join(text[start:stop] for start, stop in self.ranges)
+        """Say whether the value may as well be a path: of a file, or the shell's directory."""
+        lowered = self.text.lower()
+        if lowered.endswith(_DIRECTORIES):
+            return True
+        return not _is_password(self.text) and b"secret" not in lowered
 
 
 def assignment(mask: Mask) -> Find:
@@ -126,15 +104,14 @@ def assignment(mask: Mask) -> Find:
         certainty = strength(name.text)
         if certainty == _NEVER:
             return NOTHING
-        kind = "password" if name.is_password else "token"
+        kind = "password" if _is_password(name.text) else "token"
         spans = []
-        for value in _values(text, begin):
+        for value in values(text, begin, name.setting):
             identity = value.of(text)
-            if is_placeholder(identity) or identity.lower().strip(b"()[]{}.,:;!") in stand_ins:
+            if not identity or identity.lower().strip(_AROUND_WORDS) in stand_ins:
                 continue
-            if _is_secret(name, certainty, identity, value, text):
-                ranges = value.ranges if value.quoted else _whole(text, *value.ranges)
-                spans += [(start, stop, kind, identity) for start, stop in ranges]
+            if not is_placeholder(identity) and _is_secret(name, certainty, identity, value, text):
+                spans += [(start, stop, kind, identity) for start, stop in whole(text, value)]
         return spans, spans[-1][1] if spans else 0
 
     return find
@@ -148,20 +125,52 @@ def _read_name(text: bytes, floor: int, end: int) -> tuple[_Name, int] | None:
     match = _NAME_BACKWARDS.match(text[max(floor, end - _NAME_REACH, 0) : end][::-1])
     if not match:
         return None
-    mark, written = match["mark"], match["name"][::-1]
-    # Behind a comma the hit ends in the opening quote of the next argument.
-    begin = end - (mark[:1] in (b'"', b"'", b"\\"))
-    name = written.lstrip(b"-")
+    mark, written = match["mark"][::-1], match["name"][::-1]
+    name, start = written.lstrip(b"-"), end - match.end()
     if name.lower() == _PAIR_VALUE:
-        start = end - match.end()
         pair = _PAIRED_NAME.search(text, max(floor, start - _PAIR_REACH, 0), start)
-        if not pair:
-            return None
-        name = pair["name"]
-    if not name:
+        name = pair["name"] if pair else b""
+    if not name or not _separates(mark, written, text[max(0, start - 2) : start]):
         return None
-    argument = written.startswith(b"-") and not mark.strip()
-    return _Name(name, argument, colon=mark.strip() == b":"), begin
+    found = _Name(
+        name,
+        argument=written.startswith(b"-") and not mark.strip(),
+        colon=mark.strip() == b":",
+        setting=_setting(text, start, name, mark, joined=not match["closing"]),
+    )
+    # Behind a comma the hit ends in the opening quote of the next argument.
+    return found, end - (mark[-1:] in (b'"', b"'", b"\\"))
+
+
+def _separates(mark: bytes, written: bytes, before: bytes) -> bool:
+    """Say whether a comma stands between a name and its value, and not between two of a list.
+
+    It does behind an argument of a command line, and in the pairs of an environment.
+    """
+    if not mark.startswith(b","):
+        return True
+    return written.startswith(b"-") or (written.isupper() and before[:1] == b"(")
+
+
+def _setting(text: bytes, start: int, name: bytes, mark: bytes, *, joined: bool) -> Setting:
+    """Return what surrounds a name that begins at `start`; `joined`: no quote closes behind it."""
+    if mark.upper() == _ENCODED_MARK:
+        return Setting(encoded=True)
+    if mark != b"=" or not joined:
+        return Setting()
+    before = text[max(0, start - _SETTING_REACH) : start]
+    quote = _QUOTE_BEFORE.search(before)
+    if quote and name.isupper():
+        return Setting(quote=quote.group())
+    own_line = _LINE_BEFORE.search(b"\n" + before if start < _SETTING_REACH else before)
+    of_shell = bool(own_line) and (name.isupper() or _is_password(name))
+    return Setting(own_line=of_shell, words=_is_password(name))
+
+
+def _is_password(name: bytes) -> bool:
+    """Say whether a name speaks of a password, which may have any form."""
+    lowered = name.lower()
+    return b"pass" in lowered or lowered.endswith((b"pwd", b"pw"))
 
 
 def _strength(words: Mapping[str, frozenset[bytes]], name: bytes) -> int:
@@ -170,7 +179,7 @@ def _strength(words: Mapping[str, frozenset[bytes]], name: bytes) -> int:
     tails = [
         b"_".join(parts[first:]) for first in range(max(0, len(parts) - _NAME_PARTS), len(parts))
     ]
-    if name in words["directories"] or any(tail in words["never"] for tail in tails):
+    if any(tail in words["never"] for tail in tails):
         return _NEVER
     last = parts[-1]
     if last == b"token" and any(
@@ -195,82 +204,11 @@ def _parts(name: bytes) -> list[bytes]:
 # --- values -------------------------------------------------------------------------------------
 
 
-def _values(text: bytes, start: int) -> list[_Value]:
-    """Return what is assigned: one value, or those of a list in brackets."""
-    opening = _OPENING.match(text, start)
-    if not opening:
-        return []
-    values: list[_Value] = []
-    in_list = bool(opening["list"])
-    for _ in range(_MOST_OF_LIST if in_list else 1):
-        value = _value(text, opening.end(), opening["quote"])
-        if not value.ranges:
-            break
-        values.append(value)
-        behind = value.ranges[-1][1] + len(opening["quote"] or b"")
-        comma = _NEXT_OF_LIST.match(text, behind)
-        next_opening = _OPENING.match(text, comma.end()) if comma else None
-        if not next_opening:
-            break
-        opening = next_opening
-    return values
-
-
-def _value(text: bytes, begin: int, quote: bytes | None) -> _Value:
-    if quote:
-        return _Value(tuple(_quoted(text, begin, quote)), quoted=True)
-    stop = _bare_end(text, begin)
-    return _Value(((begin, stop),) if stop > begin else (), quoted=False)
-
-
-def _bare_end(text: bytes, begin: int) -> int:
-    judged = text[begin : end_of(_BARE, text, begin)]
-    end = _BARE_END.search(judged)
-    return begin + (end.start() if end else len(judged))
-
-
-def _whole(text: bytes, judged: Range) -> tuple[Range]:
-    """Return the range of a bare value of which the front was judged."""
-    begin, stop = judged
-    is_whole = stop - begin < _BARE_JUDGED
-    return ((begin, stop if is_whole else end_of(_BARE_WHOLE, text, begin)),)
-
-
-def _quoted(text: bytes, begin: int, quote: bytes) -> list[Range]:
-    stop = end_of(_quoted_content(quote), text, begin)
-    if stop == begin:
-        return []
-    if text[stop : stop + len(quote)] == quote:
-        return [(begin, stop)]
-    return [(begin, stop), *_rest_of_quoted(text, stop, quote)]
-
-
-@functools.cache
-def _quoted_content(quote: bytes) -> re.Pattern[bytes]:
-    """Return the pattern of what stands before the same quote with as many backslashes.
-
-    It ends with the line where the quote is not closed.
-    """
-    if len(quote) == 1:
-        return re.compile(rb"(?:[^" + quote + rb"\\\r\n]|\\[^\r\n])*+")
-    return re.compile(rb"(?:(?!" + re.escape(quote) + rb")[^\r\n])*+")
-
-
-def _rest_of_quoted(text: bytes, stop: int, quote: bytes) -> list[Range]:
-    """Return the rest of a quoted value whose line was cut, if the next line begins with it."""
-    line_end = LINE_END.match(text, stop)
-    if not line_end:
-        return []
-    begin = line_end.end()
-    end = end_of(_BARE, text, begin)
-    return [(begin, end)] if end > begin and text[end : end + len(quote)] == quote else []
-
-
-def _is_secret(name: _Name, certainty: int, value: bytes, found: _Value, text: bytes) -> bool:
+def _is_secret(name: _Name, certainty: int, value: bytes, found: Value, text: bytes) -> bool:
     """Say whether the value is a secret, and no code, number, path, type or prose."""
     if value.startswith(_REFERENCE) or _SCHEME.match(value):
         return False
-    if not name.is_password and _FEW_DIGITS.match(value):
+    if not _is_password(name.text) and _FEW_DIGITS.match(value):
         return False
     if name.may_be_path and _PATH.match(value) and not _is_base64(value):
         return False
@@ -281,19 +219,19 @@ def _is_secret(name: _Name, certainty: int, value: bytes, found: _Value, text: b
 
 def _is_long_enough(name: _Name, certainty: int, value: bytes, *, quoted: bool) -> bool:
     if certainty == _ALWAYS:
-        return quoted or name.is_password or len(value) >= _LEAST_ALWAYS
+        return quoted or _is_password(name.text) or len(value) >= _LEAST_ALWAYS
     if name.argument:
         return len(value) >= _LEAST_ARGUMENT and is_random(value)
     digits = value.replace(b".", b"").isdigit()
     return len(value) >= _LEAST_LIKELY and has_digit(value) and not digits
 
 
-def _is_code(value: bytes, text: bytes, found: _Value) -> bool:
+def _is_code(value: bytes, text: bytes, found: Value) -> bool:
     behind = found.ranges[-1][1]
     return bool(_CODE.match(value)) or text[behind : behind + 1] in (b"(", b"[")
 
 
-def _is_prose(name: _Name, value: bytes, text: bytes, found: _Value) -> bool:
+def _is_prose(name: _Name, value: bytes, text: bytes, found: Value) -> bool:
     """Say whether a colon only introduces what is said: `password: authentication failed`."""
     spoken = name.colon and not name.text.isupper()
     return spoken and bool(_WORD.match(value)) and bool(_SPEAKS_ON.match(text, found.ranges[-1][1]))

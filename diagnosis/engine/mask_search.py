@@ -24,7 +24,9 @@ _KNOWN_ADDRESSES = 1 << 16
 # Secrets that spread: at most so many, and of such a length that no common word is one.
 _SPREAD_VALUES = 256
 _SPREAD_LENGTHS = range(8, 513)
-_SPREAD_NEVER = re.compile(rb"[A-Za-z]+[._-]?\Z|[a-z][a-z_.-]*\Z|[\d.,:-]+\Z|[/~.]")
+_SPREAD_NEVER = re.compile(
+    rb"[A-Za-z]+[._-]?\Z|[a-z][a-z_.-]*\Z|[\d.,:-]+\Z|[/~.]|(?i:pass|pwd|user|token|secret|key)"
+)
 
 
 class Search:

@@ -6,13 +6,28 @@ import re
 
 import pytest
 
-from diagnosis.engine import addresses, mask_assignments, mask_finders, mask_key_blocks, mask_spans
+from diagnosis.engine import (
+    addresses,
+    mask_assignments,
+    mask_finders,
+    mask_key_blocks,
+    mask_spans,
+    mask_values,
+)
 from diagnosis.engine.mask_files import load_masks
 from diagnosis.engine.masking import Masker
 from diagnosis.engine.text import LogFile
 
 MASKS = load_masks()
 UNBOUNDED = 4096
+MODULES = (
+    addresses,
+    mask_assignments,
+    mask_finders,
+    mask_key_blocks,
+    mask_spans,
+    mask_values,
+)
 KEY_BEGIN = b"-----BEGIN RSA PRIVATE KEY-----"
 
 
@@ -67,16 +82,16 @@ MASKER = Masker(MASKS)
 def work(monkeypatch):
     """Count what the patterns of masking do, those in the modules and those of the data files."""
     work = Work()
-    for module in (addresses, mask_assignments, mask_finders, mask_key_blocks, mask_spans):
+    for module in MODULES:
         for name, value in vars(module).items():
             if isinstance(value, re.Pattern):
                 monkeypatch.setattr(module, name, work.counted(value))
     monkeypatch.setattr(
         re, "compile", lambda pattern, flags=0: work.counted(_compile(pattern, flags))
     )
-    mask_assignments._quoted_content.cache_clear()
+    mask_values._quoted_content.cache_clear()
     yield work
-    mask_assignments._quoted_content.cache_clear()
+    mask_values._quoted_content.cache_clear()
 
 
 HOSTILE = {
