@@ -19,7 +19,7 @@ NOTES: list[str] = []
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the two logs and the patterns as other tools read them."""
+    """Return a folder with the two logs and the patterns as other tools read them."""
     path = tmp_path_factory.mktemp("bench")
     (path / "healthy.log").write_bytes(healthy_log(LOG_BYTES))
     (path / "dense.log").write_bytes(dense_log(LOG_BYTES))

@@ -1,4 +1,4 @@
-"""What is measured on: two kinds of log, and patterns like the catalogue's, made the same way each time."""
+"""What is measured on: two kinds of log, and patterns like the catalogue's; each time the same."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def _ending() -> bytes:
         b'  File "/opt/lib/python3.11/site-packages/torch/_tensor.py", line 623, in backward',
         b"    torch.autograd.backward(",
     )
-    lost = b"RuntimeError: [/pytorch/gloo/transport/tcp/pair.cc:553] Connection closed by peer [10.0.0.7]:37252"
+    lost = (
+        b"RuntimeError: [gloo/transport/tcp/pair.cc:553] Connection closed by peer [10.0.0.7]:372"
+    )
     lines = []
     for rank in (41, *(rank for rank in range(RANKS) if rank != 41)):
         error = b"KeyError: 'mask'" if rank == 41 else lost

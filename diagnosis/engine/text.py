@@ -10,7 +10,7 @@ import codecs
 import mmap
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -18,9 +18,7 @@ __all__ = ["ANSI", "LogFile", "Text", "prepare"]
 
 _ESCAPE = b"\x1b"
 # ECMA-48 control sequences, and operating-system commands as xterm's ctlseqs has them.
-ANSI = re.compile(
-    rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_=>])"
-)
+ANSI = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b\n]{0,512}(?:\x07|\x1b\\)|[@-Z\\^_=>])")
 # A lone carriage return ends what is shown: a progress bar redraws.
 _EVEN = bytes.maketrans(b"\r\x0b\x0c", b"\n  ")
 _UNEVEN = (b"\r", b"\x0b", b"\x0c")
@@ -97,17 +95,25 @@ class Text:
         return offset
 
 
-def prepare(log: LogFile) -> Text:
+def prepare(log: LogFile, unfold: Callable[[bytes], bytes] | None = None) -> Text:
     """Make a file even: encoding marks read, ANSI and NUL cut, CR as a line end.
 
-    Takes any bytes and never fails; line numbers stay those of the file as it came.
+    Takes any bytes and never fails; line numbers stay those of the file as it came. `unfold` makes
+    lines of text of the records in it, without a line feed more or less.
     """
     raw = bytes(log.data)
     size = len(raw)
-    counted = _cut_ansi(_decode_marked(raw).replace(b"\0", b""))
+    counted = _cut(_decode_marked(raw))
+    if unfold is not None:
+        unfolded = unfold(counted)
+        counted = counted if unfolded is counted else _cut(unfolded)
     if any(mark in counted for mark in _UNEVEN):
         return Text(log.name, counted.translate(_EVEN), counted, size)
     return Text(log.name, counted, counted, size)
+
+
+def _cut(raw: bytes) -> bytes:
+    return _cut_ansi(raw.replace(b"\0", b""))
 
 
 def _decode_marked(raw: bytes) -> bytes:

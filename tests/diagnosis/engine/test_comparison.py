@@ -26,7 +26,8 @@ DUMPS_FOR_ANOTHER = (
 def told(compiled: Compiled, *parts: str) -> tuple[str | None, int | None, str | None]:
     primary = verdict_on(compiled, *parts).primary
     assert primary is not None
-    return primary.failure and primary.failure.slug, primary.rank, primary.rank_basis
+    slug = None if primary.failure is None else primary.failure.slug
+    return slug, primary.rank, primary.rank_basis
 
 
 def watchdog(rank: int, *, seq: int, op: str = "ALLREDUCE", numel: int = 9, enqueued: int) -> str:

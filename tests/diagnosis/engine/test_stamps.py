@@ -15,8 +15,11 @@ MOMENTS = st.datetimes(
 )
 
 
-def epoch(*moment: int) -> float:
-    return datetime.datetime(*moment, tzinfo=datetime.UTC).timestamp()
+def epoch(
+    year: int, month: int, day: int, hour: int = 0, minute: int = 0, second: int = 0
+) -> float:
+    moment = datetime.datetime(year, month, day, hour, minute, second, tzinfo=datetime.UTC)
+    return moment.timestamp()
 
 
 @given(MOMENTS)
