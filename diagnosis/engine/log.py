@@ -17,6 +17,7 @@ from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Source
 from diagnosis.engine.stamps import year_told
 from diagnosis.engine.text import LogFile, Text, prepare
+from diagnosis.engine.unfolded import without_head
 from diagnosis.engine.wrapped import joined_lines
 
 __all__ = ["Line", "Log", "Speaker", "read"]
@@ -146,17 +147,17 @@ class Log:
     def shown(self, line: Line, hit: int, characters: int) -> str:
         """Return what to show of the line as text: all of it, or `characters` around the hit."""
         data = self.texts[line.file].data
-        text = data[line.start : line.end].decode("utf-8", "replace").strip()
+        text = without_head(data[line.start : line.end]).decode("utf-8", "replace").strip()
         if len(text) <= characters:
             return text
-        before = len(data[line.start : hit].decode("utf-8", "replace"))
+        before = len(without_head(data[line.start : hit]).decode("utf-8", "replace"))
         start = max(0, min(before - characters // 2, len(text) - characters))
         return text[start : start + characters]
 
 
 def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
     """Make the files even and find all patterns in one pass over each."""
-    texts = tuple(prepare(file) for file in files)
+    texts = tuple(prepare(file, compiled.envelopes.unfold) for file in files)
     hits: dict[int, list[tuple[int, int]]] = {}
     for number, text in enumerate(texts):
         for index, end in compiled.scanner.scan(text.data):

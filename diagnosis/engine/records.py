@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-__all__ = ["Opened", "RecordKeys", "open_record"]
+__all__ = ["Opened", "RecordKeys", "open_record", "read_record"]
 
 
 _DECODER = json.JSONDecoder()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RecordKeys:
     """Where an object keeps its facts: pairs of a field and the keys to look under.
 
@@ -22,6 +23,24 @@ class RecordKeys:
     """
 
     keys: tuple[tuple[str, tuple[str, ...]], ...]
+
+    @functools.cached_property
+    def places(self) -> Mapping[str, Sequence[_Place]]:
+        """The places of all fields by the key of the record that they begin with."""
+        places: dict[str, list[_Place]] = {}
+        for field, names in self.keys:
+            for order, name in enumerate(names):
+                for key in {name, name.partition(".")[0]}:
+                    places.setdefault(key, []).append(_Place(field, order, name))
+        return places
+
+
+class _Place(NamedTuple):
+    """Where a field may stand: the lowest order counts."""
+
+    field: str
+    order: int
+    name: str
 
 
 class Opened(NamedTuple):
@@ -38,22 +57,34 @@ def open_record(keys: RecordKeys, text: bytes, start: int) -> Opened | None:
     An object that is cut short gives its message alone, as far as it goes.
     """
     try:
-        record = json.loads(text[start:])
+        return _opened(keys, json.loads(text[start:]), text, start)
     except (ValueError, RecursionError):
         return _open_torn(keys, text, start)
+
+
+def read_record(keys: RecordKeys, text: bytes) -> Opened | None:
+    """Read a whole JSON object; None where `text` is none, or has no message."""
+    try:
+        return _opened(keys, json.loads(text.decode()), text, 0)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _opened(keys: RecordKeys, record: object, text: bytes, start: int) -> Opened | None:
     if not isinstance(record, dict):
         return None
-    found: dict[str, tuple[str, bytes]] = {}
-    for field, names in keys.keys:
-        for name in names:
-            value = _plain(_under(record, name))
+    found: dict[str, tuple[int, str, bytes]] = {}
+    for key in record.keys() & keys.places.keys():
+        for place in keys.places[key]:
+            if place.field in found and found[place.field][0] <= place.order:
+                continue
+            value = _plain(_under(record, place.name))
             if value is not None:
-                found[field] = (name, value)
-                break
-    name, message = found.pop("message", ("", b""))
-    if not name:
+                found[place.field] = (place.order, place.name, value)
+    if "message" not in found:
         return None
-    fields = {field: value for field, (_, value) in found.items()}
+    _, name, message = found.pop("message")
+    fields = {field: value for field, (_, _, value) in found.items()}
     return Opened(fields, message.rstrip(b"\r\n"), _value_start(text, name, start))
 
 

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from diagnosis.engine.patterns import BytePattern, BytePatternSet
 from diagnosis.engine.records import RecordKeys, open_record
 from diagnosis.engine.stamps import Stamp, StampReader, TimeFormat
+from diagnosis.engine.unfolded import HEAD, read_head, unfold
 
 if TYPE_CHECKING:
     from diagnosis.engine.sightings import IdentityPattern
@@ -158,6 +159,8 @@ NO_WORKERS = frozenset(
 SOURCE_FIELDS = frozenset(entry.name for entry in dataclasses.fields(Source))
 # The places that an envelope may be bound to; None is anywhere.
 PLACES = (None, "start", "time", "level")
+# The head of a record that was made lines of text.
+_UNFOLDED = Envelope("unfolded", "records", "", collects=True)
 # The groups a pattern may name.
 PATTERN_GROUPS = SOURCE_FIELDS | {"time", "severity", "prefix", "rest"}
 _INTEGER_FIELDS = frozenset(
@@ -329,6 +332,15 @@ class Envelopes:
             behind = behind or literal
         return ranked or text[:front_end] or behind
 
+    def unfold(self, data: bytes) -> bytes:
+        """Return a text with its records made lines of text (see `unfolded.unfold`)."""
+        keys = next((entry.json for entry in self.envelopes if entry.json is not None), None)
+        return data if keys is None else unfold(data, keys, self._precedes_record)
+
+    def _precedes_record(self, prefix: bytes) -> bool:
+        layers = self._peel(prefix + b'{"log": ""}').layers
+        return bool(layers) and layers[-1].envelope.json is not None
+
     def names(self, line: bytes) -> tuple[str, ...]:
         """Return the names of the envelopes around a line, outermost first: to see what matched."""
         layers = self._peel(without_escapes(line)[0]).layers
@@ -365,6 +377,11 @@ class Envelopes:
         place: str | None = "start"
         at_start = True
         while len(layers) < _TALLEST_STACK:
+            head = read_head(text, offset) if text.startswith(HEAD, offset) else None
+            if head is not None:
+                layers.append(_Layer(_UNFOLDED, offset, head[1], head[0]))
+                offset, place = head[1], "start"
+                continue
             layer = self._finder.find(text, offset, place)
             if layer is None:
                 break
