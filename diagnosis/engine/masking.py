@@ -17,6 +17,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from diagnosis.engine.mask_files import KINDS, Mask, load_masks
 from diagnosis.engine.mask_finders import FINDERS
@@ -29,11 +30,14 @@ from diagnosis.engine.text import LogFile
 __all__ = ["Mask", "Masked", "Masker", "Replacement", "anchors", "load_masks", "mask"]
 
 # A secret is one secret, whether it was found as a password or as a token.
-_FAMILIES = {kind: kind for kind in KINDS} | dict.fromkeys(("password", "token", "key"), "secret")
+_SECRETS = ("password", "token", "key")
+_FAMILIES = {kind: (kind,) for kind in KINDS} | dict.fromkeys(_SECRETS, _SECRETS)
 _PLACEHOLDER = re.compile(rb"<(?:" + "|".join(KINDS).encode() + rb")-\d{1,9}>")
 # What is looked at again around a placeholder: more than any finder looks to either side.
 _BESIDE_BYTES = 512
 _GAP = b"\n\n\n"
+# Where placeholders stand so densely, all is looked at again: cutting it up would cost more.
+_DENSE_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +144,7 @@ class _Output:
             found.group() for each in views for found in _PLACEHOLDER.finditer(each.text)
         }
         self._numbers = dict.fromkeys(KINDS, 0)
-        # By family and identity of the value.
+        # By kind and identity of the value.
         self._placeholders: dict[tuple[str, bytes], bytes] = {}
         self._firsts: dict[bytes, tuple[str, str, int]] = {}
         self._counts: Counter[bytes] = Counter()
@@ -163,22 +167,23 @@ class _Output:
         for spans in windows:
             pieces: list[bytes] = []
             used: list[bytes] = []
-            beside: list[bytes] = []
             for start, end, kind, identity in spans:
                 begin, stop = moved(start, end) if moved else (start, end)
-                placeholder = placeholders.get((_FAMILIES[kind], identity))
+                placeholder = placeholders.get((kind, identity))
                 if placeholder is None:
                     line += each.line_feeds(counted, begin)
                     counted = begin
                     placeholder = self._add(kind, identity, each.original.name, line)
-                piece = source[written:begin]
-                pieces += (piece, placeholder)
-                beside += (_ends(text[read:start] if moved else piece), placeholder)
+                pieces += (source[written:begin], placeholder)
                 used.append(placeholder)
-                written, read = stop, end
-            output.write(b"".join(pieces))
-            self._beside.write(b"".join(beside))
+                written = stop
+            masked = b"".join(pieces)
+            output.write(masked)
             self._counts.update(used)
+            if moved or len(masked) > _DENSE_BYTES * len(spans):
+                masked = _beside(text, read, spans, used)
+            self._beside.write(masked)
+            read = spans[-1][1] if spans else read
         if not written:
             self.logs.append(each.original)
             return
@@ -192,7 +197,8 @@ class _Output:
         while placeholder in self._taken:
             placeholder = self._next(kind)
         self._firsts[placeholder] = (kind, file, line)
-        self._placeholders[_FAMILIES[kind], identity] = placeholder
+        for each in _FAMILIES[kind]:
+            self._placeholders[each, identity] = placeholder
         return placeholder
 
     def _next(self, kind: str) -> bytes:
@@ -217,8 +223,15 @@ class _Output:
         )
 
 
+def _beside(text: bytes, read: int, spans: Sequence[Span], placeholders: Sequence[bytes]) -> bytes:
+    """Return what stands beside the placeholders of these spans, from `read` on, with them."""
+    starts = (read, *(span[1] for span in spans))
+    pieces = [_ends(text[start : span[0]]) for start, span in zip(starts, spans, strict=False)]
+    return b"".join(chain.from_iterable(zip(pieces, placeholders, strict=True)))
+
+
 def _ends(piece: bytes) -> bytes:
-    """Return the piece, or its two ends where it is long, as if they stood lines apart."""
+    """Return the piece, or its two ends where it is long, as if lines stood between them."""
     if len(piece) <= 2 * _BESIDE_BYTES:
         return piece
     return _head(piece) + _GAP + _tail(piece)
