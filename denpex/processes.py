@@ -32,8 +32,8 @@ __all__ = [
 
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 # In /proc/<pid>/stat, counted after the command's closing bracket: proc_pid_stat(5) numbers them
-# 3 (state) and 22 (start time, clock ticks since boot).
-_STATE, _START_TIME = 0, 19
+# 3 (state), 5 (process group) and 22 (start time, in clock ticks since boot).
+_STATE, _GROUP, _START_TIME = 0, 2, 19
 _POLL_SECONDS = 0.05
 
 
@@ -176,23 +176,33 @@ def end_leftovers(folder: Path, patience: float = 10.0) -> list[str]:
 
     A pid file whose process is gone, or whose number now belongs to another process, is removed.
     """
-    leftovers = {}
-    for pid_file in sorted((folder / "run").glob("*.pid")):
-        leftover = recorded(pid_file)
-        if leftover and is_alive(*leftover):
-            leftovers[pid_file] = leftover
-        else:
-            pid_file.unlink(missing_ok=True)
-    # SIGINT is the fast shutdown of PostgreSQL, and ends the others too.
-    for pid, _ in leftovers.values():
+    pid_files = sorted((folder / "run").glob("*.pid"))
+    records = {pid_file: recorded(pid_file) for pid_file in pid_files}
+    leaders = {file: each for file, each in records.items() if each and is_alive(*each)}
+    # Listed while the leaders live: each leftover is known by its own mark from here on.
+    leftovers = [each for pid, _ in leaders.values() for each in _group(pid)]
+    for pid, _ in leaders.values():
+        # The fast shutdown of PostgreSQL; it ends the others too.
         _signal_group(pid, signal.SIGINT)
-    _wait(lambda: not any(is_alive(*leftover) for leftover in leftovers.values()), patience)
-    for leftover in leftovers.values():
-        if is_alive(*leftover):
-            _signal_group(leftover[0], signal.SIGKILL)
-    for pid_file in leftovers:
-        pid_file.unlink(missing_ok=True)
-    return [pid_file.stem for pid_file in leftovers]
+    _wait(lambda: not any(is_alive(*each) for each in leftovers), patience)
+    for each in leftovers:
+        if is_alive(*each):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(each[0], signal.SIGKILL)
+    for pid_file in pid_files:
+        pid_file.unlink()
+    return [pid_file.stem for pid_file in leaders]
+
+
+def _group(leader: int) -> list[tuple[int, str]]:
+    """Return pid and mark of each process in the group of `leader`."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        pid = int(entry.name)
+        fields, its_mark = _stat(pid), mark(pid)
+        if fields and its_mark and int(fields[_GROUP]) == leader:
+            found.append((pid, its_mark))
+    return found
 
 
 def _stat(pid: int) -> list[str] | None:

@@ -96,6 +96,9 @@ _configure()
 def pytest_configure() -> None:
     """Load Django here, since pytest-django looks for settings before this file is read."""
     django.setup()
+    # A worker of pytest-xdist inherits these variables, and must not find settings before its
+    # own copy of this file has pointed them at services of its own.
+    del os.environ["DJANGO_SETTINGS_MODULE"]
 
 
 # Services
@@ -192,7 +195,7 @@ def start_process(site_environment: dict[str, str]) -> Iterator[StartProcess]:
                 PROJECT,
             )
             child = program.start(FOLDER)
-            started.callback(child.end, patience=5)
+            started.callback(child.end, patience=0)
             return child
 
         yield start
@@ -241,7 +244,7 @@ def site(site_environment: dict[str, str]) -> Iterator[str]:
         _wait_for(child, lambda: "Booting worker" in child.last_lines())
         yield f"http://127.0.0.1:{port}"
     finally:
-        child.end(patience=5)
+        child.end(patience=0)
 
 
 def _wait_for(

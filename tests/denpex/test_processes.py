@@ -68,9 +68,10 @@ def test_grandchild_is_ended_with_its_group(tmp_path: Path) -> None:
 
 
 def test_leftover_is_ended_with_its_group(tmp_path: Path) -> None:
+    # The shell starts what goes on in the background deaf to SIGINT.
     child = program("sleep 60 & echo $!; wait", "site").start(tmp_path)
     grandchild = pid_printed_by(child)
-    assert processes.end_leftovers(tmp_path) == ["site"]
+    assert processes.end_leftovers(tmp_path, patience=0.5) == ["site"]
     wait_for(lambda: processes.mark(grandchild) is None)
     assert processes.mark(child.process.pid) is None
     assert list((tmp_path / "run").iterdir()) == []
