@@ -256,13 +256,17 @@ def _ranks_in_words(ranks: Sequence[int]) -> str:
 
 
 def _evidence(findings: Findings, root: Event) -> tuple[Evidence, ...]:
+    """Return the root's own lines, then one line of each failure that it explains."""
     judgement = findings.judgement
-    others = sorted(
-        (each.event for each in judgement.explained if each.event.role in ("symptom", "summary")),
-        key=lambda event: event.key,
-    )
-    events = [root, *findings.initiator.witnesses, *judgement.peers, *others]
+    others: dict[str, Event] = {}
+    for each in sorted(judgement.explained, key=lambda each: _weight(each.event)):
+        others.setdefault(each.event.name, each.event)
+    events = [root, *findings.initiator.witnesses, *judgement.peers, *others.values()]
     return tuple(_evidence_lines(findings.log, events))[:EVIDENCE_LINES]
+
+
+def _weight(event: Event) -> tuple[int, tuple[int, int]]:
+    return _ROLE_ORDER.get(event.role, len(_ROLE_ORDER)), event.key
 
 
 def _evidence_lines(log: Log, events: Sequence[Event]) -> Iterable[Evidence]:
