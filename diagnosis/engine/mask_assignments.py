@@ -163,8 +163,7 @@ def _setting(text: bytes, start: int, name: bytes, mark: bytes, *, joined: bool)
     if quote and name.isupper():
         return Setting(quote=quote.group())
     own_line = _LINE_BEFORE.search(b"\n" + before if start < _SETTING_REACH else before)
-    of_shell = bool(own_line) and (name.isupper() or _is_password(name))
-    return Setting(own_line=of_shell, words=_is_password(name))
+    return Setting(own_line=bool(own_line) and name.isupper(), words=_is_password(name))
 
 
 def _is_password(name: bytes) -> bool:
@@ -189,7 +188,8 @@ def _strength(words: Mapping[str, frozenset[bytes]], name: bytes) -> int:
     if any(tail in words["always"] for tail in tails) or last.endswith(tuple(words["endings"])):
         return _ALWAYS
     if last in words["likely"]:
-        return _ALWAYS if len(parts) > 1 and name.isupper() else _LIKELY
+        of_environment = name.isupper() and (len(parts) > 1 or last == b"token")
+        return _ALWAYS if of_environment else _LIKELY
     return _ALWAYS if name.isupper() and last.endswith((b"token", b"apikey")) else _NEVER
 
 

@@ -65,6 +65,8 @@ def _token(mask: Mask) -> Find:
     """Return the finder of tokens with an issuer's prefix, also where a terminal cut their line."""
     pattern = re.compile(mask.pattern.encode())
     rest_of_body = re.compile(f"[{mask.body}]++".encode())
+    # Only among letters of both cases do words occur, which a token is to be told from.
+    may_be_word = "a-z" in mask.body and "A-Z" in mask.body
 
     def find(text: bytes, floor: int, end: int, least: int, most: int) -> Found:
         match = _match_before(pattern, text, max(floor, end - most), end - least)
@@ -77,7 +79,7 @@ def _token(mask: Mask) -> Find:
                 return [], match.end()
             body += rest.group()
             ranges.append(rest.span())
-        if not is_random(body) or is_placeholder(body):
+        if is_placeholder(body) or (may_be_word and not is_random(body)):
             return [], match.end()
         identity = match["prefix"] + body
         return [(start, stop, mask.kind, identity) for start, stop in ranges], match.end()

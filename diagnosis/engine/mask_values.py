@@ -10,9 +10,10 @@ from diagnosis.engine.mask_spans import LINE_END, Range, end_of
 
 __all__ = ["Setting", "Value", "values", "whole"]
 
+# Before a value: blanks, YAML's tag, the bracket of a list or a call, Python's prefix, the quote.
 _OPENING = re.compile(
-    rb"=?>?[ \t]{0,8}+(?P<list>\[)?\(?[ \t]{0,2}+(?:[bBuUrRfF]{1,2}+(?=[\"'\\]))?"
-    rb"(?P<quote>\\{0,7}+(?:\"\"\"|'''|[\"'`]))?"
+    rb"=?>?[ \t]{0,8}+(?:!{1,2}\w{1,16}+[ \t]{1,4}+)?(?P<list>\[)?\(?[ \t]{0,2}+"
+    rb"(?:[bBuUrRfF]{1,2}+(?=[\"'\\]))?(?P<quote>\\{0,7}+(?:\"\"\"|'''|[\"'`]))?"
 )
 _NEXT_OF_LIST = re.compile(rb",[ \t]{0,4}")
 _MOST_OF_LIST = 64
