@@ -20,6 +20,9 @@ __all__ = ["Attempts", "read_attempts"]
 _GROUP_FAILED = ending_pattern("elastic-failed")
 _GAVE_UP = probe_pattern("elastic-gave-up")
 _TRACEBACK = probe_pattern("traceback")
+# What stands among the outer frames of an agent that gives up, and how far they reach.
+_AGENT_FRAMES = (b"torch/distributed/run.py", b"torch/distributed/launch")
+_FRAMES_BYTES = 2048
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +83,17 @@ def _works_on(log: Log, line: Line) -> bool:
     """Say whether workers speak after the line: another traceback, or progress."""
     return (
         any(
-            each.file == line.file and each.start > line.start
+            each.file == line.file and each.start > line.start and not _is_agents(log, each)
             for each in log.lines_with(_TRACEBACK)
         )
         or next(lines_of_progress(log, line), None) is not None
     )
+
+
+def _is_agents(log: Log, header: Line) -> bool:
+    """Say whether a traceback is the agent's own, or breaks off before it tells."""
+    behind = log.texts[header.file].data[header.end : header.end + _FRAMES_BYTES]
+    return not behind.strip() or any(frame in behind for frame in _AGENT_FRAMES)
 
 
 def _gives_up(line: Line, following: Line | None, gave_up: Sequence[Line], agent: _Agent) -> bool:

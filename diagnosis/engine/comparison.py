@@ -49,13 +49,18 @@ class Scene:
     def complaints(self, failures: Iterable[str]) -> list[Event]:
         """Return the events of these failures, whatever became of them in the judgement."""
         wanted = frozenset(failures)
-        return [event for event in _events(self.judgement) if event.failure in wanted]
+        return [
+            event
+            for event in _events(self.judgement)
+            if event.failure in wanted and not event.repeats
+        ]
 
     @property
     def silent(self) -> list[int]:
-        """Return the ranks that complain of nothing, ascending."""
-        complaining = set(ranks_of(self.complaints(TIMEOUTS | LOST_PEERS)))
-        return [rank for rank in self.roster.ranks if rank not in complaining]
+        """Return the ranks that complain of nothing and raised nothing, ascending."""
+        raised = (event for event in _events(self.judgement) if event.raised is not None)
+        heard = {*ranks_of(self.complaints(TIMEOUTS | LOST_PEERS)), *ranks_of(raised)}
+        return [rank for rank in self.roster.ranks if rank not in heard]
 
     def last_line(self, rank: int) -> Line | None:
         """Return the last line that a rank marked as its own."""

@@ -21,7 +21,7 @@ from diagnosis.engine.subjects import Subject, Subjects
 from diagnosis.engine.tracebacks import Chain, Traceback
 from encyclopedia.catalogue import ROLES
 
-__all__ = ["Event", "Exit", "Raised", "Witness", "fold"]
+__all__ = ["UNNAMED", "Event", "Exit", "Raised", "Witness", "fold"]
 
 # Unknown exceptions whose words say that another process was lost: they hurt here, and began there.
 _PEER_WORDS = (
@@ -44,6 +44,8 @@ _BARE = re.compile(
     rb"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))(?:$|: ?(?P<message>.*))"
 )
 
+# Stands for the type where a log ends, or falls silent, within a traceback.
+UNNAMED = "An exception whose name this log does not show"
 # A process that aborts has said why, if only to another log: it tells no more than an exit.
 _ABORTED = 6
 
@@ -115,6 +117,11 @@ class Event:
     def key(self) -> tuple[int, int]:
         """Order in the log: file, then offset."""
         return self.first.key
+
+    @property
+    def repeats(self) -> bool:
+        """Whether the process only repeats what another rank told it, and suffered nothing."""
+        return self.role == "consequence" and "peer_rank" in self.captures
 
     @property
     def name(self) -> str:
@@ -205,6 +212,15 @@ def raised_by(chain: Chain) -> Raised | None:
     return Raised(own.type or "", own.message or "", str(frame) if frame else None)
 
 
+def _unnamed(chain: Chain) -> Raised | None:
+    """Return what is left of an exception whose traceback breaks off before it is named."""
+    frame = chain.innermost_user_frame
+    begun = any(traceback.frames for traceback in chain.tracebacks)
+    if not begun and not chain.first.facts.message.lstrip().startswith(b"Traceback (most recent"):
+        return None
+    return Raised(UNNAMED, "", str(frame) if frame else None)
+
+
 def _is_wrapper(traceback: Traceback) -> bool:
     name = (traceback.type or "").rpartition(".")[2]
     return name in WRAPPERS or (traceback.message or "").startswith(WRAPPER_MESSAGES)
@@ -217,7 +233,9 @@ def _unknown_exceptions(
     known = {each.chain for each in observations if each.role != "advice"}
     folded: dict[tuple[object, ...], list[tuple[int, Raised]]] = {}
     for index, chain in enumerate(chains):
-        raised = None if index in known or chain.ignored else raised_by(chain)
+        if index in known or chain.ignored:
+            continue
+        raised = raised_by(chain) or _unnamed(chain)
         if raised is not None:
             subject = subjects.of_chain(chain)
             folded.setdefault((raised.name, *subject.identity), []).append((index, raised))
@@ -309,6 +327,8 @@ def _exception_line(chain: Chain, raised: Raised) -> Line:
 
 
 def _role_of_unknown(raised: Raised) -> str:
+    if raised.type == UNNAMED:
+        return "exit"
     if raised.name in WRAPPERS or raised.message.startswith(WRAPPER_MESSAGES):
         return "summary"
     if raised.name in INTERRUPTS:

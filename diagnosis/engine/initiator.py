@@ -142,6 +142,7 @@ def _by_elimination(
         each.event for each in judgement.explained if each.event.role in ("symptom", "consequence")
     ]
     complaining.extend(judgement.peers if root is None else (root, *judgement.peers))
+    complaining = [event for event in complaining if not event.repeats]
     silent = set(roster.ranks) - set(ranks_of(complaining))
     if len(silent) != 1 or len(ranks_of(complaining)) < 2:
         return None

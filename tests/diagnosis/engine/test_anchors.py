@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from diagnosis.engine import Compiled
 from diagnosis.engine.anchors import is_anchored, scan_form
-from tests.diagnosis.engine.logs import verdict_on
+from tests.diagnosis.engine.logs import steps, verdict_on
 
 
 @pytest.mark.parametrize(
@@ -55,4 +55,6 @@ def test_a_line_starts_behind_its_envelopes(compiled: Compiled, prefix: str) -> 
 
 
 def test_a_word_in_the_middle_is_no_start(compiled: Compiled) -> None:
-    assert verdict_on(compiled, "[pod/a-0/b] nobody was Killed").outcome == "no_failure"
+    assert (
+        verdict_on(compiled, steps(1, 5), "[pod/a-0/b] nobody was Killed").outcome == "no_failure"
+    )
