@@ -58,7 +58,8 @@ class Identities:
 
     `world` is the number of ranks. `announced` are the ranks that some line names. `labels_are`
     says what a launcher's numeric label counts: "rank" or "node". `nodes` and `ranks_a_node` are
-    what a launcher says that it starts.
+    what a launcher says that it starts. `own_names` are what the processes of a host call it, by
+    what who collects their lines calls it.
     """
 
     world: Told | None = None
@@ -68,6 +69,7 @@ class Identities:
     labels_are: str = "rank"
     nodes: int | None = None
     ranks_a_node: int | None = None
+    own_names: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def world_size(self) -> int | None:
@@ -86,6 +88,7 @@ class Identities:
         node, a label that counts ranks, a place that holds one rank, the rank within a group, and
         that there is but one.
         """
+        asked = self._by_own_name(asked)
         for derive in (
             self._by_pid,
             self._by_local_rank,
@@ -149,9 +152,14 @@ class Identities:
     def _exists(self, rank: int) -> bool:
         return self.world is None or rank < self.world.value
 
+    def _by_own_name(self, source: Source) -> Source:
+        own_name = self.own_names.get(source.host or "")
+        return source if own_name is None else dataclasses.replace(source, host=own_name)
+
     @cached_property
     def _ranked(self) -> Sequence[Source]:
-        return [seen.source for seen in self.sightings if seen.source.rank is not None]
+        ranked = (seen.source for seen in self.sightings if seen.source.rank is not None)
+        return [self._by_own_name(source) for source in ranked]
 
     @cached_property
     def _having(self) -> Mapping[str, Mapping[int, Sequence[Source]]]:
@@ -230,6 +238,7 @@ def identify(sightings: Sequence[Sighting], counts: Sequence[Count]) -> Identiti
         labels_are=labels_are,
         nodes=_largest(counts, "nodes"),
         ranks_a_node=_largest(counts, "local_world_size"),
+        own_names=_own_names(sightings),
     )
     joined = [*sightings, *_resolved(known, sightings)]
     announced = {seen.source.rank for seen in joined if seen.source.rank is not None}
@@ -239,6 +248,19 @@ def identify(sightings: Sequence[Sighting], counts: Sequence[Count]) -> Identiti
         ranks=_rank_facts(joined),
         sightings=joined,
     )
+
+
+def _own_names(sightings: Iterable[Sighting]) -> Mapping[str, str]:
+    """Return the hosts that are called otherwise by their collector and by themselves.
+
+    A container has a name of its own; where a host holds several, nothing is told by it.
+    """
+    names: dict[str, set[str]] = {}
+    for seen in sightings:
+        outer, inner = seen.line.facts.source.host, seen.source.host
+        if seen.here and outer is not None and inner is not None and outer != inner:
+            names.setdefault(outer, set()).add(inner)
+    return {outer: found.pop() for outer, found in names.items() if len(found) == 1}
 
 
 def _labels_are_nodes(sightings: Iterable[Sighting]) -> bool:

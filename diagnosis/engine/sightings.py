@@ -70,13 +70,15 @@ class Sighting:
     """What a line, or a record of several, says of one process; `line` is its first line.
 
     `group_size` is the size of the group in which `source.group_rank` counts. `agent` says that
-    the process is a launcher's agent, not a rank.
+    the process is a launcher's agent, not a rank. `here` says that the process runs where the line
+    was printed.
     """
 
     source: Source
     line: Line
     group_size: int | None = None
     agent: bool = False
+    here: bool = True
 
 
 class Count(NamedTuple):
@@ -191,14 +193,14 @@ def _sightings(record: _Record) -> Iterator[Sighting]:
     told = source_of_groups(record.captures)
     for rank in record.captures.get("ranks", b"").split(b","):
         if rank.strip().isdigit() and len(rank) <= _LONGEST_RANK:
-            yield Sighting(Source(rank=int(rank)), line)
+            yield Sighting(Source(rank=int(rank)), line, here=False)
     if record.about == "speaker":
         source = merge(line.facts.source, told)
         yield Sighting(source, line, _group_size(record.captures), "agent" in record.captures)
     elif record.about == "neighbour":
         yield Sighting(merge(_node_of(line.facts.source), told), line)
     elif record.about == "other":
-        yield Sighting(told, line)
+        yield Sighting(told, line, here=False)
 
 
 def _group_size(captures: Mapping[str, bytes]) -> int | None:

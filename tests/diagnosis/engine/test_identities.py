@@ -332,3 +332,11 @@ def test_an_agent_behind_a_label_and_a_collector_makes_the_label_a_node(
         "[pod/a-0/b] 1: hello",
     )
     assert known.rank_of(parse_line(b"[pod/a-0/b] 1: hello").source) is None
+
+
+def test_a_container_is_known_by_its_own_name_and_its_collector_s(compiled: Compiled) -> None:
+    prefix = "Nov 30 06:20:17 gpu-a-017 trainer[4711]: "
+    block = "  host      : box-1\n  rank      : 3 (local_rank: 1)\n  exitcode  : 1 (pid: 3120)"
+    known = identities(compiled, *(prefix + line for line in block.splitlines()))
+    assert known.rank_of(Source(host="gpu-a-017", pid=3120)) == 3
+    assert known.rank_of(Source(host="gpu-a-018", pid=3120)) is None
