@@ -38,7 +38,8 @@ run: $(FOR_RUNNING) ## Run the site at http://127.0.0.1:8000 (PORT= chooses anot
 .PHONY: test
 test: $(FOR_ALL) ## Run all tests, on a PostgreSQL and a Valkey of their own (TESTS= chooses some)
 	@$(RUN) tests.chromium
-	@$(RUN) pytest $(TESTS)
+	@# Three at once also on two cores, since much of the time is spent in waiting for leases.
+	@$(RUN) pytest --numprocesses 3 --dist worksteal $(TESTS)
 
 CHECKS := check-style check-types check-imports check-failures check-settings check-migrations
 .PHONY: check $(CHECKS)
