@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -116,13 +116,14 @@ def _lines(verdict: Verdict, masked: Masked | None) -> Iterator[str]:
         yield f"{heading}: {primary.failure.title if primary.failure else primary.summary}"
         yield from _about(primary)
     yield from _fix(verdict)
-    yield from _evidence(primary)
+    place = _placer(verdict)
+    yield from _evidence(primary, place)
     if primary is not None and primary.why:
         yield ""
         yield "Why"
         yield f"  {primary.why}"
     yield from _hypotheses(verdict)
-    yield from _consequences(verdict)
+    yield from _consequences(verdict, place)
     yield from _recovered(verdict)
     yield from _masked(masked)
 
@@ -153,13 +154,22 @@ def _fix(verdict: Verdict) -> Iterator[str]:
         yield f"  Platform: {fix.infra}"
 
 
-def _evidence(primary: Primary | None) -> Iterator[str]:
+def _placer(verdict: Verdict) -> Callable[[str, int], str]:
+    """Return how to name a line: by its number, and by its file too where there are several."""
+    evidence = verdict.primary.evidence if verdict.primary else ()
+    files = {each.file for each in (*evidence, *verdict.consequences)}
+    if len(files) > 1:
+        return lambda file, line: f"{file}:{line}"
+    return lambda _file, line: f"line {line}"
+
+
+def _evidence(primary: Primary | None, place: Callable[[str, int], str]) -> Iterator[str]:
     if primary is None or not primary.evidence:
         return
     yield ""
     yield "Evidence"
     for each in primary.evidence:
-        yield f"    {each.file}:{each.line}: {each.text}"
+        yield f"    {place(each.file, each.line)}: {each.text}"
 
 
 def _hypotheses(verdict: Verdict) -> Iterator[str]:
@@ -173,14 +183,15 @@ def _hypotheses(verdict: Verdict) -> Iterator[str]:
             yield f"  To decide: {each.collect_next}"
 
 
-def _consequences(verdict: Verdict) -> Iterator[str]:
+def _consequences(verdict: Verdict, place: Callable[[str, int], str]) -> Iterator[str]:
     if not verdict.consequences:
         return
     yield ""
     yield "Consequences"
     for each in verdict.consequences:
         ranks = f" on rank{'s' * (len(each.ranks) > 1)} {_spans(each.ranks)}" if each.ranks else ""
-        yield f"  {each.failure}{ranks}, {each.count} times from {each.file}:{each.first_line}"
+        times = "once" if each.count == 1 else f"{each.count} times"
+        yield f"  {each.failure}{ranks}, {times} from {place(each.file, each.first_line)}"
 
 
 def _recovered(verdict: Verdict) -> Iterator[str]:

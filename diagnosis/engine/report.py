@@ -373,23 +373,62 @@ def _next_step(failure: Failure) -> str:
 
 
 def _possible_causes(findings: Findings, symptom: Failure) -> Iterable[Hypothesis]:
-    """Yield the causes that the catalogue knows for a symptom, the nearest first."""
+    """Yield the causes that the catalogue knows for a symptom, the most plausible first."""
     catalogue = findings.log.compiled.catalogue
     named = (*symptom.consequence_of, *(each.slug for each in symptom.looks_like))
     known = (
         catalogue.failures[slug] for slug in dict.fromkeys(named) if slug in catalogue.failures
     )
-    causes = sorted(
-        (failure for failure in known if failure.role in ("cause", "symptom")),
-        key=lambda failure: failure.role,
-    )
-    for failure in causes[:HYPOTHESES]:
+    possible = (failure for failure in known if failure.role in ("cause", "symptom"))
+    silent = _silent_ranks(findings)
+    for failure in sorted(possible, key=lambda each: _implausibility(each, silent))[:HYPOTHESES]:
         yield Hypothesis(
             failure=failure.slug,
-            for_=f"It is known to end in this symptom: {symptom.title}.",
-            against="Nothing in this log shows it.",
+            for_=_speaks_for(symptom, silent),
+            against=_speaks_against(silent),
             collect_next=_next_step(failure),
         )
+
+
+def _silent_ranks(findings: Findings) -> tuple[int, ...]:
+    """Return the rank at fault, or else the ranks that report nothing or are not in this log."""
+    if findings.initiator.rank is not None:
+        return (findings.initiator.rank,)
+    return tuple(
+        each.rank
+        for each in findings.fates
+        if each.fate in ("not_in_this_log", "torn_down", "finished")
+    )
+
+
+def _implausibility(failure: Failure, silent: Sequence[int]) -> tuple[int, int]:
+    """Order causes by how well they fit a log in which nobody states one; 0 fits best.
+
+    A killed process is silent, an exception is not: where every rank's output is there, what prints
+    words of its own would have been seen.
+    """
+    if failure.told_by == "comparison":
+        fit = 1 if silent else 0
+    elif failure.category == "communication":
+        fit = 3 if silent else 1
+    elif failure.category in ("memory", "orchestration", "hardware"):
+        fit = 0 if silent else 2
+    else:
+        fit = 2 if silent else 3
+    return fit, 0 if failure.role == "cause" else 1
+
+
+def _speaks_for(symptom: Failure, silent: Sequence[int]) -> str:
+    if silent:
+        says = "says nothing of its own" if len(silent) == 1 else "say nothing of their own"
+        return f"It ends in this symptom, and {_ranks_in_words(silent)} {says} here."
+    return f"It ends in this symptom: {symptom.title}."
+
+
+def _speaks_against(silent: Sequence[int]) -> str:
+    if silent:
+        return "Its own words are not in this log, which need not hold all that the rank printed."
+    return "Its own words are not in this log."
 
 
 def _group(explained: Sequence[Explained], slug: str) -> list[Event]:
