@@ -381,7 +381,9 @@ def _possible_causes(findings: Findings, symptom: Failure) -> Iterable[Hypothesi
     )
     possible = (failure for failure in known if failure.role in ("cause", "symptom"))
     silent = _silent_ranks(findings)
-    for failure in sorted(possible, key=lambda each: _implausibility(each, silent))[:HYPOTHESES]:
+    launcher = findings.stack.get("launcher")
+    ordered = sorted(possible, key=lambda each: _implausibility(each, silent, launcher))
+    for failure in ordered[:HYPOTHESES]:
         yield Hypothesis(
             failure=failure.slug,
             for_=_speaks_for(symptom, silent),
@@ -401,11 +403,17 @@ def _silent_ranks(findings: Findings) -> tuple[int, ...]:
     )
 
 
-def _implausibility(failure: Failure, silent: Sequence[int]) -> tuple[int, int]:
+# What a failure's first system is called where `stack` names the launcher.
+_LAUNCHERS = {"Slurm": "slurm", "Ray": "ray", "Open MPI": "mpirun", "DeepSpeed": "deepspeed"}
+
+
+def _implausibility(
+    failure: Failure, silent: Sequence[int], launcher: str | None
+) -> tuple[bool, int, int]:
     """Order causes by how well they fit a log in which nobody states one; 0 fits best.
 
     A killed process is silent, an exception is not: where every rank's output is there, what prints
-    words of its own would have been seen.
+    words of its own would have been seen. What belongs to another launcher comes last.
     """
     if failure.told_by == "comparison":
         fit = 1 if silent else 0
@@ -415,7 +423,9 @@ def _implausibility(failure: Failure, silent: Sequence[int]) -> tuple[int, int]:
         fit = 0 if silent else 2
     else:
         fit = 2 if silent else 3
-    return fit, 0 if failure.role == "cause" else 1
+    belongs_to = _LAUNCHERS.get(failure.systems[0])
+    elsewhere = belongs_to is not None and belongs_to != launcher
+    return elsewhere, fit, 0 if failure.role == "cause" else 1
 
 
 def _speaks_for(symptom: Failure, silent: Sequence[int]) -> str:
