@@ -2,10 +2,28 @@ from pathlib import Path
 
 import pytest
 
-from diagnosis.engine import Compiled, load_compiled
+from denpex.evaluation import Case, read_cases
+from diagnosis.engine import Compiled, LogFile, diagnose, load_compiled
+from tests.diagnosis.engine.metamorphic import Sample
+
+CASES = Path(__file__).parents[2] / "cases"
 
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
     """The real catalogue, compiled once, in a cache of its own."""
     return load_compiled(cache=Path(tmp_path_factory.mktemp("cache")))
+
+
+@pytest.fixture(scope="session")
+def cases() -> list[Case]:
+    """The open cases."""
+    return read_cases(CASES)
+
+
+@pytest.fixture(scope="session")
+def samples(cases: list[Case], compiled: Compiled) -> list[Sample]:
+    """Each open case with the verdict on it, diagnosed once."""
+    return [
+        Sample(case, diagnose([LogFile("log.txt", case.log)], compiled), compiled) for case in cases
+    ]

@@ -1,0 +1,75 @@
+"""The floor below which no change may let the verdicts on the open cases fall."""
+
+import json
+
+import jsonschema
+import pytest
+
+from denpex.evaluation import Score, figures, score
+from diagnosis.engine import LogFile, diagnose
+from diagnosis.engine.verdict import SCHEMA_FILE
+from tests.diagnosis.engine.metamorphic import Sample
+
+SCHEMA = jsonschema.Draft202012Validator(json.loads(SCHEMA_FILE.read_text(encoding="utf-8")))
+
+
+@pytest.fixture(scope="session")
+def scores(samples: list[Sample]) -> list[Score]:
+    return [score(each.case, each.verdict, each.compiled.catalogue) for each in samples]
+
+
+@pytest.fixture(scope="session")
+def lab(scores: list[Score]) -> list[Score]:
+    """Scores of runs of real frameworks with one known fault."""
+    return [each for each in scores if each.case.truth["family"] == "lab"]
+
+
+def missed(scores: list[Score], figure: str) -> list[str]:
+    return [each.case.id for each in scores if getattr(each, figure) is False]
+
+
+def share(scores: list[Score], figure: str) -> float:
+    right, counted = figures(scores)[figure]
+    assert counted
+    return right / counted
+
+
+def test_the_root_cause_of_lab_runs_is_named(lab: list[Score]) -> None:
+    assert share(lab, "top-1") >= 0.95, missed(lab, "top1")
+
+
+def test_the_initiating_rank_of_lab_runs_is_named(lab: list[Score]) -> None:
+    assert len(missed(lab, "rank_right")) <= 1, missed(lab, "rank_right")
+
+
+@pytest.mark.parametrize(("difficulty", "least"), [("easy", 0.95), ("medium", 0.85), ("hard", 0.6)])
+def test_verdicts_on_lab_runs_are_decided(lab: list[Score], difficulty: str, least: float) -> None:
+    scores = [each for each in lab if each.case.truth["difficulty"] == difficulty]
+    assert share(scores, "decided") >= least, missed(scores, "decided")
+
+
+def test_no_rank_is_invented_on_lab_runs(lab: list[Score]) -> None:
+    assert [each.case.id for each in lab if each.rank_invented] == []
+
+
+def test_no_verdict_on_lab_runs_is_wrong_with_high_confidence(lab: list[Score]) -> None:
+    assert [each.case.id for each in lab if each.wrong_high] == []
+
+
+def test_runs_in_which_nothing_failed_are_no_failure(scores: list[Score]) -> None:
+    assert share(scores, "negatives") == 1, missed(scores, "negative_right")
+
+
+def test_every_verdict_is_valid_by_the_schema(samples: list[Sample]) -> None:
+    for sample in samples:
+        SCHEMA.validate(json.loads(sample.verdict.as_json()))
+
+
+def test_equal_cases_give_equal_bytes(samples: list[Sample]) -> None:
+    differing = [
+        sample.case.id
+        for sample in samples
+        if sample.verdict.as_json()
+        != diagnose([LogFile("log.txt", sample.case.log)], sample.compiled).as_json()
+    ]
+    assert differing == []
