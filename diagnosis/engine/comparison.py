@@ -135,7 +135,7 @@ def _differing(scene: Scene, slug: str, name: str) -> Event | None:
     kinds: dict[tuple[str, ...], dict[str, Observation]] = {}
     for each in scene.observations:
         captured = each.captures
-        if "seq" in captured and name in captured and captured.get("op") not in _UNEVEN_OPERATIONS:
+        if _told_whole(each, "seq", name) and captured.get("op") not in _UNEVEN_OPERATIONS:
             group = capture(_GROUP, each.line.facts.message).get("group", "")
             same = (captured["seq"], group) + ((captured["op"],) if name != "op" else ())
             kinds.setdefault(same, {}).setdefault(captured[name], each)
@@ -143,6 +143,16 @@ def _differing(scene: Scene, slug: str, name: str) -> Event | None:
         if len(values) > 1:
             return scene.event(slug, [_witness(scene, each, "cause") for each in values.values()])
     return None
+
+
+def _told_whole(observation: Observation, *names: str) -> bool:
+    """Say whether all of these were captured, and none of them where the line was cut off.
+
+    Such a line always goes on behind its values.
+    """
+    end = observation.line.facts.message.rstrip()
+    values = [observation.captures.get(name) for name in names]
+    return all(value and not end.endswith(value.encode()) for value in values)
 
 
 def _witness(scene: Scene, observation: Observation, role: str) -> Witness:
@@ -174,7 +184,8 @@ def _lags_behind(scene: Scene, slug: str) -> Event | None:
     for each in scene.observations:
         rank = scene.rank_of.get(each.key)
         number = each.captures.get("last_enqueued", "")
-        if rank is not None and number.isdigit() and each.failure in TIMEOUTS:
+        told = number.isdigit() and _told_whole(each, "last_enqueued")
+        if rank is not None and told and each.failure in TIMEOUTS:
             known = enqueued.get(rank)
             if known is None or int(number) > known[0]:
                 enqueued[rank] = int(number), each

@@ -63,9 +63,13 @@ class Subjects:
     def __init__(self, log: Log, identities: Identities) -> None:
         self._log = log
         self._identities = identities
-        blocks = log.lines_with(_BLOCK_RANK)
-        self._block_keys = [line.key for line in blocks]
-        self._blocks = [capture(_BLOCK_CAPTURES, line.facts.message) for line in blocks]
+        blocks = [
+            (line.key, captured)
+            for line in log.lines_with(_BLOCK_RANK)
+            if (captured := capture(_BLOCK_CAPTURES, log.around(line, line.hit)))
+        ]
+        self._block_keys = [key for key, _ in blocks]
+        self._blocks = [captured for _, captured in blocks]
         self._quotes = {line.key for line in log.lines_with(_QUOTED_ERROR)}
         self._spawned = log.lines_with(_SPAWN_QUOTE)
         self._snippets = log.lines_with(_RAY_SNIPPET)

@@ -137,3 +137,11 @@ def test_a_killed_rank_is_told_by_its_launcher_not_by_its_silence(compiled: Comp
         elastic_summary((0, 9000, -15), (2, 9002, -15), (1, 9001, -9)),
     )
     assert told(compiled, *parts)[:2] == ("process-killed-by-sigkill", 1)
+
+
+@pytest.mark.parametrize("last", ["OpType=ALL", "last enqueued NCCL work: 4"])
+def test_a_value_that_is_cut_off_is_not_compared(compiled: Compiled, last: str) -> None:
+    whole = [watchdog(rank, seq=42, enqueued=42) for rank in (0, 1)]
+    lines = watchdog(2, seq=42, enqueued=42).splitlines()
+    cut = [line.partition(last)[0] + last if last in line else line for line in lines]
+    assert told(compiled, announced(3), *whole, *cut)[0] == "nccl-watchdog-timeout"
