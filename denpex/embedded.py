@@ -149,6 +149,8 @@ def postgres_service(folder: Path, *, durable: bool = True) -> Service:
     if not cluster.exists():
         _make_cluster(cluster, installation, account, durable=durable)
     sockets = _socket_folder(home / "socket", _POSTGRES_SOCKET, account)
+    for lock in (cluster / "postmaster.pid", sockets / f"{_POSTGRES_SOCKET}.lock"):
+        _remove_stale(lock, cluster)
     options = {
         "listen_addresses": "",
         "port": str(_POSTGRES_PORT),
@@ -302,6 +304,20 @@ def _make_cluster(
     if result.returncode != 0:
         raise EmbeddedError(f"PostgreSQL's initdb failed. It wrote:\n{result.stdout}")
     unfinished.rename(cluster)
+
+
+def _remove_stale(lock: Path, cluster: Path) -> None:
+    """Remove the lock of a killed server; PostgreSQL asks only whether its number is in use.
+
+    It may be by now, above all in a container, where the same few numbers are given anew.
+    """
+    try:
+        pid = lock.read_text().partition("\n")[0]
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except FileNotFoundError:
+        command = b""
+    if os.fsencode(cluster) not in command.split(b"\0"):
+        lock.unlink(missing_ok=True)
 
 
 def _has_database(sockets: Path) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 import os
 import shutil
@@ -27,6 +28,9 @@ def folder(tmp_path: Path) -> Iterator[Path]:
         embedded.remove_cluster(data)
 
 
+SOCKET_LOCK = ".s.PGSQL.5432.lock"
+
+
 def servers(folder: Path) -> list[tuple[int, str]]:
     records = [processes.recorded(path) for path in (folder / "run").glob("*.pid")]
     return [record for record in records if record is not None]
@@ -36,6 +40,10 @@ def socket_folder(url: str) -> Path:
     if url.startswith("unix://"):
         return Path(url.removeprefix("unix://")).parent
     return Path(str(psycopg.conninfo.conninfo_to_dict(url)["host"]))
+
+
+def cluster(folder: Path) -> Path:
+    return (folder / "postgresql").resolve() / "cluster"
 
 
 def permissions(path: Path) -> int:
@@ -133,6 +141,30 @@ def test_data_outlives_a_killed_server(folder: Path) -> None:
         os.kill(servers(folder)[0][0], 9)
     with embedded.postgres(folder) as url:
         assert words(url) == ["kept"]
+
+
+def test_killed_servers_number_in_use_again_is_no_hindrance(folder: Path) -> None:
+    with embedded.postgres(folder) as url:
+        put(url, "kept")
+        os.kill(servers(folder)[0][0], 9)
+    service = embedded.postgres_service(folder)
+    another = dataclasses.replace(service.program, name="another", command=("sleep", "60"))
+    child = another.start(folder)
+    try:
+        for lock in (cluster(folder) / "postmaster.pid", socket_folder(url) / SOCKET_LOCK):
+            lock.write_text(f"{child.process.pid}\n{cluster(folder)}\n")
+        with embedded.postgres(folder) as url:
+            assert words(url) == ["kept"]
+    finally:
+        child.end()
+
+
+def test_running_server_keeps_its_locks(folder: Path) -> None:
+    with embedded.postgres(folder, durable=False) as url:
+        locks = (cluster(folder) / "postmaster.pid", socket_folder(url) / SOCKET_LOCK)
+        before = [lock.read_text() for lock in locks]
+        embedded.postgres_service(folder)
+        assert [lock.read_text() for lock in locks] == before
 
 
 def test_only_the_owner_may_enter_the_socket_folders(folder: Path) -> None:
