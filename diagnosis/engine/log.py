@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from diagnosis.engine.anchors import is_anchored, pattern_of
+from diagnosis.engine.anchors import is_anchored, pattern_of, stands_in
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Source
@@ -96,10 +96,9 @@ class Log:
                 yield line, end
 
     def _stands(self, pattern: str, line: Line, end: int) -> bool:
-        """Say whether the pattern is found with its `^` in the message, or in the line as it is."""
-        search = pattern_of(pattern).search
+        """Say whether the pattern stands, anchors and all, in the message or the line as it is."""
         whole = self.around(line, end)
-        return search(whole[line.facts.message_offset :]) is not None or search(whole) is not None
+        return stands_in(pattern, whole[line.facts.message_offset :]) or stands_in(pattern, whole)
 
     def line_at(self, file: int, offset: int, hit: int | None = None) -> Line:
         """Return the line that holds `offset` of text `file`, parsed."""

@@ -12,8 +12,10 @@ from tests.diagnosis.engine.logs import steps, verdict_on
 @pytest.mark.parametrize(
     ("pattern", "scanned"),
     [
-        ("^Killed$", "Killed$"),
+        ("^Killed", "Killed"),
+        ("Killed$", r"Killed[ \t]{0,16}$"),
         (r"(?:^|\| )Killed", r"(?:|\| )Killed"),
+        (r"(?::|$) [$]\$", r"(?::|[ \t]{0,16}$) [$]\$"),
         (r"[^\n]x", r"[^\n]x"),
         (r"[]^]x", r"[]^]x"),
         (r"[^]^]x", r"[^]^]x"),
@@ -22,12 +24,12 @@ from tests.diagnosis.engine.logs import steps, verdict_on
         (r"\\^x", r"\\x"),
     ],
 )
-def test_only_what_anchors_is_left_out_of_the_scan(pattern: str, scanned: str) -> None:
+def test_only_what_anchors_is_scanned_otherwise(pattern: str, scanned: str) -> None:
     assert scan_form(pattern) == scanned
     assert is_anchored(pattern) == (pattern != scanned)
 
 
-@given(st.text(r"ab^|\[]()n", max_size=12))
+@given(st.text(r"ab^$|\[]()n", max_size=12))
 def test_what_the_pattern_finds_the_scan_finds(pattern: str) -> None:
     try:
         compiled = re.compile(pattern)
@@ -58,3 +60,8 @@ def test_a_word_in_the_middle_is_no_start(compiled: Compiled) -> None:
     assert (
         verdict_on(compiled, steps(1, 5), "[pod/a-0/b] nobody was Killed").outcome == "no_failure"
     )
+
+
+def test_blanks_behind_the_end_of_a_line_are_none_of_it(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, steps(1, 5), "Killed   \t  ")
+    assert verdict.primary.failure.slug == "process-killed-by-sigkill"
