@@ -157,7 +157,7 @@ def _fix(verdict: Verdict) -> Iterator[str]:
 def _placer(verdict: Verdict) -> Callable[[str, int], str]:
     """Return how to name a line: by its number, and by its file too where there are several."""
     evidence = verdict.primary.evidence if verdict.primary else ()
-    files = {each.file for each in (*evidence, *verdict.consequences)}
+    files = {each.file for each in evidence} | {each.file for each in verdict.consequences}
     if len(files) > 1:
         return lambda file, line: f"{file}:{line}"
     return lambda _file, line: f"line {line}"

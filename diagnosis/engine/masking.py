@@ -19,7 +19,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from diagnosis.engine.mask_files import KINDS, Mask, load_masks
+from diagnosis.engine.cache import Recipe, digest_of_files, load_or_build
+from diagnosis.engine.mask_files import FOLDER, KINDS, Mask, load_masks
 from diagnosis.engine.mask_finders import FINDERS
 from diagnosis.engine.mask_search import Search, Spread
 from diagnosis.engine.mask_spans import Find, Span
@@ -74,7 +75,13 @@ def mask(logs: Sequence[LogFile], masker: Masker | None = None) -> Masked:
 
 @functools.cache
 def _masker_of_data_files() -> Masker:
-    return Masker(load_masks())
+    recipe = Recipe(
+        "masks",
+        lambda: Masker(load_masks()),
+        lambda masker: (masker.masks, masker.scanner.to_bytes()),
+        lambda content: Masker(content[0], Scanner(anchors(content[0]), content[1])),
+    )
+    return load_or_build(recipe, digest_of_files(sorted(FOLDER.glob("*.yaml"))))
 
 
 def anchors(masks: Iterable[Mask]) -> list[bytes]:

@@ -4,7 +4,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from diagnosis.engine import LogFile, compiled, diagnose, load_compiled
+from diagnosis.engine import LogFile, cache, compiled, diagnose, load_compiled
 from encyclopedia import catalogue
 from encyclopedia.catalogue import FAILURES
 
@@ -81,7 +81,7 @@ def test_a_changed_reading_of_the_files_changes_the_fingerprint(
 
 def test_the_cache_folder_can_be_chosen(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("DENPEX_CACHE", str(tmp_path))
-    assert compiled.cache_folder() == tmp_path
+    assert cache.cache_folder() == tmp_path
     monkeypatch.delenv("DENPEX_CACHE")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert compiled.cache_folder() == tmp_path / "denpex"
+    assert cache.cache_folder() == tmp_path / "denpex"
