@@ -94,7 +94,7 @@ $(MADE):
 	@test -n "$(PYTHON)" || { echo 'Denpex needs Python 3.11 or newer; PYTHON= names one.'; exit 1; }
 	@# Debian keeps a part of venv in a package of its own.
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || test "$$(id -u)" != 0 || \
-		{ apt-get update --quiet=2 && apt-get install --quiet=2 --yes python3-venv; } || true
+		{ apt-get update --quiet=2 && apt-get install --quiet=2 --yes python3-venv >/dev/null; } || true
 	@$(PYTHON) -m venv $(VENV)
 	@touch $@
 
