@@ -14,7 +14,7 @@ from itertools import accumulate
 from diagnosis.engine.anchors import is_anchored, pattern_of, stands_in
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.probes import probe_pattern
-from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Source
+from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Source, merge
 from diagnosis.engine.stamps import year_told
 from diagnosis.engine.text import LogFile, Text, prepare
 from diagnosis.engine.unfolded import without_head
@@ -105,8 +105,7 @@ class Log:
         start, end = self.texts[file].bounds(offset)
         line = self._lines.get((file, start))
         if line is None:
-            head = self.texts[file].data[start : min(end, start + LINE_BYTES)]
-            facts = self.compiled.envelopes.parse(head, self._inherited[file].at(start), self.year)
+            facts = self._facts(file, start, end)
             speaker = _SPEAKER_FIELDS(facts.source)
             line = Line(
                 file,
@@ -118,6 +117,16 @@ class Log:
             )
             self._lines[file, start] = line
         return line
+
+    def _facts(self, file: int, start: int, end: int) -> LineFacts:
+        text = self.texts[file]
+        inherited = self._inherited[file].at(start)
+        begin = text.redrawn_from(start)
+        if begin is not None:
+            # A collector prints its prefix once, before the bar that is drawn over.
+            inherited = merge(inherited, self.line_at(file, begin).facts.source)
+        head = text.data[start : min(end, start + LINE_BYTES)]
+        return self.compiled.envelopes.parse(head, inherited, self.year)
 
     def line_after(self, line: Line) -> Line | None:
         """Return the next line of the same text, or None at its end."""

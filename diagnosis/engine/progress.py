@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.patterns import BytePattern
 
-__all__ = ["lines_of_progress", "lines_of_start", "lines_of_success"]
+__all__ = ["counter_of", "lines_of_progress", "lines_of_start", "lines_of_success"]
 
 # Lines that show work being done: a counter of steps, batches or epochs with its value.
 _PROGRESS = BytePattern(
     r"(?i:\b(?:step|iter|iteration|epoch|batch)s?[ \t]*[:=#/]?[ \t]*\[?[ \t]*\d+\b|\d+/\d+ \[\d)"
 )
+_BAR = BytePattern(r"\d+/\d+ \[")
 _FINISHED = BytePattern(
     r"(?i:training (?:is )?(?:complete|completed|finished|done)"
     r"|(?:finished|completed|done) (?:training|successfully))"
@@ -29,6 +30,12 @@ _REACH_BYTES = 4 << 20
 def lines_of_progress(log: Log, line: Line) -> Iterator[Line]:
     """Yield the lines behind `line` that count steps, batches or epochs."""
     return _lines_with(log, _PROGRESS, line.file, line.end)
+
+
+def counter_of(line: Line) -> bytes:
+    """Return what tells one line of progress from another: a bar is redrawn without any."""
+    bar = _BAR.search(line.facts.message)
+    return line.facts.message if bar is None else line.facts.message[bar.start : bar.end]
 
 
 def lines_of_success(log: Log, line: Line) -> Iterator[Line]:

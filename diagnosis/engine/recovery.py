@@ -10,6 +10,7 @@ from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.progress import (
+    counter_of,
     lines_of_progress,
     lines_of_start,
     lines_of_success,
@@ -89,10 +90,11 @@ def _last_line(event: Event) -> Line:
 
 def _work_behind(log: Log, fault: Line, rank: int | None) -> Line | None:
     """Return a line that shows work going on behind `fault`, or None."""
-    steps = 0
+    steps: set[bytes] = set()
     for line in lines_of_progress(log, fault):
-        steps += _may_tell(line, rank)
-        if steps == _LINES_OF_PROGRESS:
+        if _may_tell(line, rank):
+            steps.add(counter_of(line))
+        if len(steps) == _LINES_OF_PROGRESS:
             return line
     ended = lines_of_success(log, fault)
     return next((line for line in ended if _may_tell(line, rank)), None)

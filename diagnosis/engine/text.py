@@ -28,6 +28,8 @@ _BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _INDEX_STRIDE = 1 << 16
+# How much a progress bar draws before the line is looked on as one of a file that has no feeds.
+_REDRAWN_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +82,18 @@ class Text:
         start = self.data.rfind(b"\n", 0, offset) + 1
         end = self.data.find(b"\n", offset)
         return start, len(self.data) if end < 0 else end
+
+    def redrawn_from(self, start: int) -> int | None:
+        """Return where the text begins that the line at `start` is drawn over; None if over none.
+
+        A carriage return alone goes back to the front of a line, which a terminal then draws anew.
+        """
+        if start == 0 or self.counted[start - 1 : start] != b"\r":
+            return None
+        first = max(0, start - _REDRAWN_BYTES)
+        begin = self.counted.rfind(b"\n", first, start) + 1
+        ends = self.counted.find(b"\n", start, start + _REDRAWN_BYTES) >= 0
+        return begin if ends and begin >= first and begin < start - 1 else None
 
     def offset_of_line(self, number: int) -> int:
         """Return where line `number` (from 1) starts; the end of the text where there is none."""

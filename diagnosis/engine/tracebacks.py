@@ -28,14 +28,24 @@ _CHAINED = (
 _FRAME = re.compile(
     rb'File "(?P<file>[^"\n]{1,512})", line (?P<line>\d{1,9})(?:, in (?P<function>\S+))?'
 )
-# What names an exception: any type with a message, or a type that ends as exceptions do.
-_EXCEPTION = re.compile(
-    rb"(?P<type>[A-Za-z_][\w.]{0,200}):(?: (?P<message>.*))?$"
-    rb"|(?P<bare>(?:[\w]+\.)*[A-Z]\w{0,100}(?:Error|Exception|Interrupt|Exit|Iteration|Empty|Full"
-    rb"|Timeout|Abort|Aborted|Failed|Failure|Killed|Died|Expired))$"
+# What names an exception: a type with a message, or a type that ends as exceptions do. Python names
+# the module of all but its own; what stands alone and small is another program's word.
+_SUFFIX = (
+    rb"(?:Error|Exception|Interrupt|Exit|Iteration|Empty|Full|Timeout|Abort|Aborted|Failed|Failure"
+    rb"|Killed|Died|Expired)"
 )
-# Text under an exception type that is no exception: a logger's level, a field of a report.
-_NO_EXCEPTION = re.compile(rb"^(?:INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|NOTE|note|File)\b")
+_EXCEPTION = re.compile(
+    rb"(?P<type>(?:[A-Za-z_]\w{0,200}\.[\w.]{0,200}\w|[A-Z]\w{0,200})):(?: (?P<message>.*))?$"
+    rb"|(?P<bare>(?:\w+\.)*(?:[A-Z]\w{0,100})?" + _SUFFIX + rb")$"
+)
+# Text under an exception type that is no exception: a logger's level, a field of a report, a
+# counter.
+_NO_EXCEPTION = re.compile(
+    rb"(?:INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|NOTE|note|File)\b"
+    rb"|(?!\w*" + _SUFFIX + rb":)[A-Z]\w*: +[\d.]+(?:%|/|,|$| )"
+)
+# A progress bar, as tqdm redraws it.
+_BAR = re.compile(rb"\d{1,3}%\|")
 _LIBRARY = re.compile(
     rb"site-packages|dist-packages|/lib/python\d|\\lib\\(?!site)|<frozen |/usr/lib/|torchrun$"
 )
@@ -180,6 +190,8 @@ def _read_one(log: Log, header: Line) -> Traceback:
             frames.append(frame)
         elif body.startswith(_HEADER):
             break
+        elif _BAR.search(body):
+            continue
         elif body.strip() and not body.startswith((b" ", b"\t")):
             ended = _ended(log, lines, frames, line, body)
             strays += 1

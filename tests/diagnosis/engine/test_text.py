@@ -72,3 +72,15 @@ def test_line_numbers_hold_beyond_the_first_stride() -> None:
     for line in (1, 2, 700, 4999, 5000):
         assert text.line_number((line - 1) * 100 + 5) == line
         assert text.offset_of_line(line) == (line - 1) * 100
+
+
+def test_a_line_is_drawn_over_what_its_feed_began() -> None:
+    text = text_of(b"one\n10%\r20%\rtwo\nthree\r\nfour")
+    words = (b"one", b"10%", b"20%", b"two", b"three", b"four")
+    begun = [text.redrawn_from(text.data.index(word)) for word in words]
+    assert begun == [None, None, 4, 4, None, None]
+
+
+def test_a_file_that_ends_its_lines_with_returns_alone_draws_over_nothing() -> None:
+    text = text_of(b"[rank0]: one\rtwo\rthree")
+    assert text.redrawn_from(text.data.index(b"three")) is None

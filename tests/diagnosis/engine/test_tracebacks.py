@@ -89,3 +89,46 @@ def test_the_further_lines_of_a_message_belong_to_it(compiled: Compiled) -> None
     error = "RuntimeError: Error(s) in loading state_dict for Net:\n\tsize mismatch for a.weight"
     (chain,) = chains_of(compiled, traceback(error), "next")
     assert chain.last.facts.message == b"\tsize mismatch for a.weight"
+
+
+@pytest.mark.parametrize(
+    "stray", ["train: done", "Epoch: 3/10", "Loss: 0.31", " 12%|#2   | 12/100 [00:01<00:09]"]
+)
+def test_what_another_process_prints_is_no_exception(compiled: Compiled, stray: str) -> None:
+    lines = traceback("ValueError: no rows").splitlines()
+    (chain,) = chains_of(compiled, *lines[:3], stray, *lines[3:])
+    assert told([chain]) == [[("ValueError", "no rows")]]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "socket.timeout: timed out",
+        "queue.Empty",
+        "triton.runtime.errors.OutOfResources: out of resource",
+        "HTTPError: 429 Client Error",
+        "MyStop: no more rows",
+        "KeyError: 3",
+    ],
+)
+def test_exceptions_of_all_kinds_are_known(compiled: Compiled, line: str) -> None:
+    [[(kind, _message)]] = told(chains_of(compiled, traceback(line)))
+    assert kind == line.partition(":")[0]
+
+
+def test_a_bar_that_is_redrawn_does_not_cut_a_traceback(compiled: Compiled) -> None:
+    bars = [f" {step}%|#2   | {step}/100 [00:01<00:09, 9.1it/s]" for step in range(9)]
+    lines = traceback("ValueError: no rows").splitlines()
+    woven = [line for pair in zip(lines, bars, strict=False) for line in pair]
+    assert told(chains_of(compiled, *woven)) == [[("ValueError", "no rows")]]
+
+
+def test_a_traceback_that_begins_over_a_bar_belongs_to_the_bar_s_pod(compiled: Compiled) -> None:
+    first, *lines = traceback("ValueError: no rows").splitlines()
+    prefix = "[pod/trainer-3/main] "
+    (chain,) = chains_of(
+        compiled,
+        f"{prefix} 12%|#2   | 12/100 [00:01<00:09]\r 13%|#3  | 13/100 [00:02<00:08]\r{first}",
+        *(f"{prefix}{line}" for line in lines),
+    )
+    assert (told([chain]), chain.source.pod) == ([[("ValueError", "no rows")]], "trainer-3")
