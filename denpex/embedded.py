@@ -141,7 +141,7 @@ def _running(service: Service, folder: Path) -> Iterator[str]:
 
 def postgres_service(folder: Path, *, durable: bool = True) -> Service:
     """Make the cluster below `folder` where there is none yet, and say how to start it."""
-    folder = own_folder(folder).resolve()
+    folder = own_folder(folder.resolve())
     account = _postgres_account()
     home = _cluster_home(folder, account)
     installation = _installation(account)
@@ -347,7 +347,7 @@ def _has_database(sockets: Path) -> bool:
 
 def valkey_service(folder: Path) -> Service:
     """Say how to start Valkey with its socket in or near `folder`; nothing is kept on disk."""
-    home = own_folder(folder / "valkey").resolve()
+    home = own_folder(folder.resolve() / "valkey")
     path = _socket_folder(home, _VALKEY_SOCKET, None) / _VALKEY_SOCKET
     options = {
         "port": "0",

@@ -80,7 +80,7 @@ def _run(stop: Stop, variables: Mapping[str, str]) -> NoReturn:
     """Run the site; leaves by an exception alone, with every child ended."""
     port = _port(variables)
     address = f"http://{HOST}:{port}"
-    folder = own_folder(PROJECT / (variables.get("DENPEX_DATA") or ".denpex")).resolve()
+    folder = own_folder((PROJECT / (variables.get("DENPEX_DATA") or ".denpex")).resolve())
     with _Claim(folder / "runner.lock", address, stop) as claim:
         for name in end_leftovers(folder):
             _say(f"Ended {name}, which a killed runner had left.")
@@ -169,7 +169,7 @@ class _Site:
             self._supervisor.refuse_ended()
             try:
                 status = self._status_of_first_page()
-            except OSError as error:
+            except (OSError, http.client.HTTPException) as error:
                 if time.monotonic() > deadline:
                     raise UpError(f"the first page does not answer: {error}") from None
                 self._supervisor.pause()

@@ -293,6 +293,15 @@ def test_copied_folder_does_not_touch_the_first_ones_database(folder: Path, tmp_
         assert words(url) == ["first"]
 
 
+def test_data_folder_may_be_a_link(folder: Path, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    with embedded.postgres(link, durable=False) as url, embedded.valkey(link):
+        put(url, "kept")
+    with embedded.postgres(folder, durable=False) as url:
+        assert words(url) == ["kept"]
+
+
 def test_half_made_cluster_is_made_anew(folder: Path) -> None:
     with embedded.postgres(folder, durable=False):
         pass
