@@ -28,7 +28,10 @@ PASTED_NAME = "log.txt"
 
 _GZIP = b"\x1f\x8b"
 _GZIP_WINDOW = zlib.MAX_WBITS | 16
+_READ_STEP = 1 << 14
 _UNPACK_STEP = 1 << 20
+# Each member costs time however little is in it. bgzip makes one of 64 KB of text.
+_MOST_MEMBERS = 20_000
 _NAME_CHARACTERS = 100
 _UNSAFE_IN_NAMES = re.compile(r"[^\w.:@+=,-]+", re.ASCII)
 
@@ -75,6 +78,7 @@ _FORMATS = (
     _Format(b"\x89HDF\r\n\x1a\n", "an HDF5 file"),
     _Format(b"\x93NUMPY", "a NumPy array"),
     _Format(b"SQLite format 3\x00", "an SQLite database"),
+    _Format(_GZIP, "a gzip file inside a gzip file", advice=_UNPACK_FIRST),
     _Format(b"\x28\xb5\x2f\xfd", "a Zstandard file", advice=_UNPACK_FIRST),
     _Format(b"\xfd7zXZ\x00", "an XZ file", advice=_UNPACK_FIRST),
     _Format(b"BZh91AY&SY", "a bzip2 file", advice=_UNPACK_FIRST),
@@ -142,10 +146,9 @@ def too_large(limit: int) -> PasteTooLargeError:
 
 
 def _unpacked(text: str, uploads: Sequence[Upload], limit: int) -> Iterator[LogFile]:
-    # A browser sends every line end of a text area as CR LF, whatever the log had.
     room = limit
-    pasted = text.replace("\r\n", "\n").encode("utf-8", "replace")
-    for name, data in ((PASTED_NAME, pasted), *((each.name, each.data) for each in uploads)):
+    pasted = (PASTED_NAME, _as_file(text))
+    for name, data in (pasted, *((each.name, each.data) for each in uploads)):
         plain = _unpack(name, data, room) if data.startswith(_GZIP) else data
         room -= len(plain)
         if room < 0:
@@ -153,25 +156,46 @@ def _unpacked(text: str, uploads: Sequence[Upload], limit: int) -> Iterator[LogF
         yield LogFile(_safe_name(name), _narrow(plain))
 
 
+def _as_file(text: str) -> bytes:
+    """Return the text of a text area as its log was, as far as can be known.
+
+    A browser sends every line end as CR LF, and what people select ends before the last line's.
+    """
+    lines = text.replace("\r\n", "\n")
+    ended = not lines or lines.endswith("\n")
+    return (lines if ended else f"{lines}\n").encode("utf-8", "replace")
+
+
 def _unpack(name: str, packed: bytes, room: int) -> bytes:
     """Unpack gzip data, one or more members of it, and stop as soon as there is no room.
 
-    A file that was cut short gives what is there: that of a killed run is.
+    A file that was cut short gives what is there: that of a killed run is. It is read in small
+    pieces, since what follows a member is copied each time.
     """
     plain = bytearray()
-    while packed.startswith(_GZIP) and len(plain) <= room:
+    rest = memoryview(packed)
+    members = 0
+    while rest[: len(_GZIP)] == _GZIP and len(plain) <= room:
+        members += 1
+        if members > _MOST_MEMBERS:
+            raise UnreadablePasteError(
+                f"{_safe_name(name)} is packed in more than {_MOST_MEMBERS:,} pieces.",
+                "Unpack it, and upload the plain text.",
+            )
         unpacker = zlib.decompressobj(_GZIP_WINDOW)
-        while not unpacker.eof and packed and len(plain) <= room:
+        while not unpacker.eof and rest and len(plain) <= room:
+            piece = rest[:_READ_STEP]
             try:
-                plain += unpacker.decompress(packed, _UNPACK_STEP)
+                plain += unpacker.decompress(piece, _UNPACK_STEP)
             except zlib.error as error:
                 raise UnreadablePasteError(
                     f"{_safe_name(name)} is damaged: it cannot be unpacked.",
                     "Pack it again, or upload the plain text.",
                 ) from error
-            packed = unpacker.unconsumed_tail
-        plain += unpacker.flush() if not packed else b""
-        packed = unpacker.unused_data
+            unread = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+            rest = rest[len(piece) - len(unread) :]
+        if not rest:
+            plain += unpacker.flush()
     return bytes(plain)
 
 

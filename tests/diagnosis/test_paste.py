@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import random
+import time
 import zlib
 
 import pytest
@@ -22,6 +23,13 @@ def test_it_works() -> None:
     (log,) = read_paste("Traceback\r\nKeyError: 'x'\r\n", (), LIMIT)
 
     assert (log.name, log.data) == ("log.txt", b"Traceback\nKeyError: 'x'\n")
+
+
+def test_last_line_of_a_text_area_is_a_whole_line() -> None:
+    """Else every paste would look as if its log stopped in the middle of a line."""
+    (log,) = read_paste("Traceback\r\nKeyError: 'x'", (), LIMIT)
+
+    assert log.data == b"Traceback\nKeyError: 'x'\n"
 
 
 def test_line_ends_of_a_file_stay_as_they_are() -> None:
@@ -94,6 +102,26 @@ def test_gzip_bomb_is_refused_before_it_is_unpacked(monkeypatch: pytest.MonkeyPa
     assert sum(unpacked) < 1.2 * LIMIT
 
 
+def test_many_empty_gzip_members_are_refused_quickly() -> None:
+    """Copying what follows each member took minutes for a file of 4 MB."""
+    packed = gzip.compress(b"") * 200_000
+    started = time.process_time()
+
+    with pytest.raises(UnreadablePasteError, match="20,000 pieces"):
+        read_paste("", (Upload("a.gz", packed),), LIMIT)
+
+    assert time.process_time() - started < 5
+
+
+def test_gzip_in_blocks_is_unpacked() -> None:
+    text = b"".join(b"step %d loss %f\n" % (n, random.Random(n).random()) for n in range(9000))
+    blocks = (text[start : start + 100] for start in range(0, len(text), 100))
+
+    (log,) = read_paste("", (Upload("a.gz", b"".join(map(gzip.compress, blocks))),), LIMIT)
+
+    assert log.data == text
+
+
 def test_gzip_that_was_cut_short_gives_what_is_there() -> None:
     text = b"".join(b"step %d loss %f\n" % (n, random.Random(n).random()) for n in range(20_000))
     packed = gzip.compress(text)
@@ -135,6 +163,13 @@ def test_binary_is_named_and_refused(name: str) -> None:
 def test_binary_inside_gzip_is_refused() -> None:
     with pytest.raises(UnreadablePasteError, match="tar archive"):
         read_paste("", (Upload("logs.tar.gz", gzip.compress(BINARIES["tar"])),), LIMIT)
+
+
+def test_gzip_inside_gzip_is_named() -> None:
+    packed_twice = gzip.compress(gzip.compress(LINE))
+
+    with pytest.raises(UnreadablePasteError, match="gzip file inside a gzip file"):
+        read_paste("", (Upload("a.log.gz.gz", packed_twice),), LIMIT)
 
 
 def test_binary_pasted_as_text_is_refused() -> None:
