@@ -49,9 +49,11 @@ def read_form(request: HttpRequest) -> Submission:
 
 
 def _uploads(request: HttpRequest) -> Iterator[Upload]:
-    for file in request.FILES.getlist("files"):
-        if isinstance(file, UploadedFile):
-            yield Upload(file.name or "", file.read())
+    """Yield the files, those of the text field too: `curl -F log=@run.log` sends one there."""
+    for field in ("log", "files"):
+        for file in request.FILES.getlist(field):
+            if isinstance(file, UploadedFile):
+                yield Upload(file.name or "", file.read())
 
 
 def _known_failure(slug: str) -> str:

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from typing import Concatenate, ParamSpec
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
@@ -95,8 +95,7 @@ def diagnose(request: HttpRequest) -> HttpResponseBase:
         job = submit(submission, ANONYMOUS, visitor, given_cookie=cookie)
     except REFUSED as error:
         return _form(request, visitor, submission, refusal_of(error))
-    response = redirect("verdict", job.pk)
-    response.status_code = HTTPStatus.SEE_OTHER
+    response = _see(request, reverse("verdict", args=[job.pk]))
     visitors.give_cookie(response, cookie)
     return response
 
@@ -166,6 +165,17 @@ def delete(request: HttpRequest, job_id: str) -> HttpResponseBase:
     if not jobs.delete(job_id):
         return _gone(request, job_id)
     return render(request, "diagnosis/deleted.html")
+
+
+def _see(request: HttpRequest, path: str) -> HttpResponse:
+    """Lead to `path`; the body names it too, for who sent the form with a program."""
+    response = HttpResponse(
+        f"{request.build_absolute_uri(path)}\n",
+        content_type="text/plain; charset=utf-8",
+        status=HTTPStatus.SEE_OTHER,
+    )
+    response.headers["Location"] = path
+    return response
 
 
 def _form(

@@ -46,6 +46,13 @@ def test_it_works(client: Client) -> None:
     assert (job.state, job.tier) == ("queued", "anonymous")
 
 
+def test_answer_names_the_address_for_programs(client: Client) -> None:
+    response = paste(client)
+
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    assert response.text == f"http://testserver{response['Location']}\n"
+
+
 def test_form_is_private_and_not_for_search_engines(client: Client) -> None:
     response = client.get("/diagnose/")
 
@@ -66,6 +73,15 @@ def test_files_are_taken_plain_and_packed(client: Client, redis: Redis) -> None:
     about = redis.hget(f"diagnosis:{Job.objects.get().pk}:log", "about")
     assert isinstance(about, bytes)
     assert re.findall(rb'"name": "(.*?)"', about) == [b"rank_0.log", b"rank_1.log"]
+
+
+def test_file_in_the_field_of_the_text_is_taken(client: Client, redis: Redis) -> None:
+    """As `curl -F log=@run.log` sends it."""
+    client.post("/diagnose/", {"log": SimpleUploadedFile("run.log", LOG.encode())})
+
+    about = redis.hget(f"diagnosis:{Job.objects.get().pk}:log", "about")
+    assert isinstance(about, bytes)
+    assert b'"run.log"' in about
 
 
 def test_log_is_masked_before_it_is_stored(client: Client, redis: Redis) -> None:
