@@ -69,7 +69,6 @@ KINDS: Mapping[str, str] = {
 _ROWS_BEFORE_MERGING = 16
 _ROWS_BEFORE_HOSTS_MERGE = 64
 _HOSTS_NAMED = 3
-_PLACEHOLDERS_LISTED = 50
 _PLACEHOLDER = re.compile(r"<[a-z][\w -]*>")
 
 
@@ -218,9 +217,9 @@ def present(answer: Answer) -> VerdictPage:
         many_files=len(answer.about.files) > 1,
         hidden=tuple(
             Hidden(each.placeholder, KINDS[each.kind], each.file, each.line, each.count)
-            for each in answer.about.replacements[:_PLACEHOLDERS_LISTED]
+            for each in answer.about.replacements
         ),
-        hidden_besides=max(len(answer.about.replacements) - _PLACEHOLDERS_LISTED, 0),
+        hidden_besides=answer.about.replaced - len(answer.about.replacements),
     )
 
 

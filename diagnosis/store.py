@@ -39,6 +39,8 @@ _TIMEOUT_SECONDS = 2.0
 # Log text shrinks to about a tenth at any level; the lowest is the fastest.
 _COMPRESSION = 1
 _ABOUT = "about"
+# A log of access lines holds more addresses than anyone reads, or than the store has room for.
+_REPLACEMENTS_KEPT = 50
 # No connection, no answer in time, no room left, no right to write: anything else is a bug of ours.
 _OUTAGES = (
     redis.ConnectionError,
@@ -63,10 +65,14 @@ class KeptFile:
 
 @dataclass(frozen=True, slots=True)
 class KeptLog:
-    """A masked log, without its text: its files, and what was masked in them."""
+    """A masked log, without its text: its files, and what was masked in them.
+
+    `replacements` are the first of them; `replaced` says how many there were.
+    """
 
     files: tuple[KeptFile, ...]
     replacements: tuple[Replacement, ...]
+    replaced: int
 
 
 def keep_log(job_id: str, masked: Masked, seconds: int) -> None:
@@ -86,7 +92,9 @@ def keep_log(job_id: str, masked: Masked, seconds: int) -> None:
 def describe(masked: Masked) -> KeptLog:
     """Return what is kept of a masked log besides its text."""
     files = (KeptFile(log.name, _lines(bytes(log.data)), len(log.data)) for log in masked.logs)
-    return KeptLog(tuple(files), masked.replacements)
+    return KeptLog(
+        tuple(files), masked.replacements[:_REPLACEMENTS_KEPT], len(masked.replacements)
+    )
 
 
 def about_log(job_id: str) -> KeptLog | None:
@@ -99,6 +107,7 @@ def about_log(job_id: str) -> KeptLog | None:
     return KeptLog(
         tuple(KeptFile(**each) for each in fields["files"]),
         tuple(Replacement(**each) for each in fields["replacements"]),
+        fields["replaced"],
     )
 
 

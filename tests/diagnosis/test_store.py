@@ -36,6 +36,17 @@ def test_log_is_kept_compressed_and_for_its_time(redis: Redis) -> None:
     assert 0 < redis.ttl("diagnosis:one:log") <= 60
 
 
+def test_of_many_replacements_the_first_are_kept_and_all_are_counted(redis: Redis) -> None:
+    addresses = (b"10.7.%d.%d\n" % (n // 250, n % 250 + 1) for n in range(5000))
+    store.keep_log("one", mask([LogFile("log.txt", b"".join(addresses))]), 60)
+
+    about = store.about_log("one")
+
+    assert about is not None
+    assert [each.placeholder for each in about.replacements[:2]] == ["<ip-1>", "<ip-2>"]
+    assert (len(about.replacements), about.replaced) == (50, 5000)
+
+
 def test_verdict_comes_back_as_it_was(redis: Redis) -> None:
     store.keep_verdict("one", '{"summary": "×"}', 60)
 

@@ -87,6 +87,14 @@ def test_masked_values_are_named_by_line(client: Client, answered: Answered) -> 
     assert "&lt;ip-1&gt; IP address on line 2 of your log 1" in text_of(page)
 
 
+def test_masked_values_beyond_the_list_are_counted(client: Client, answered: Answered) -> None:
+    addresses = b"".join(b"dialling 10.7.0.%d\n" % n for n in range(1, 61))
+    page = show(client, answered(addresses + case_log(KILLED)))
+
+    assert "&lt;ip-50&gt;" in page
+    assert re.search(r"And 1\d more\.", text_of(page))
+
+
 HOSTILE = b"""\
 + python train.py
 <script>alert(1)</script><img src=x onerror=alert(1)>
