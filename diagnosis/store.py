@@ -92,9 +92,7 @@ def keep_log(job_id: str, masked: Masked, seconds: int) -> None:
 def describe(masked: Masked) -> KeptLog:
     """Return what is kept of a masked log besides its text."""
     files = (KeptFile(log.name, _lines(bytes(log.data)), len(log.data)) for log in masked.logs)
-    return KeptLog(
-        tuple(files), masked.replacements[:_REPLACEMENTS_KEPT], len(masked.replacements)
-    )
+    return KeptLog(tuple(files), masked.replacements[:_REPLACEMENTS_KEPT], len(masked.replacements))
 
 
 def about_log(job_id: str) -> KeptLog | None:
