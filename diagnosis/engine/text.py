@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from diagnosis.engine.margin import without_margin
+
 __all__ = ["ANSI", "LogFile", "Text", "prepare"]
 
 _ESCAPE = b"\x1b"
@@ -110,14 +112,14 @@ class Text:
 
 
 def prepare(log: LogFile, unfold: Callable[[bytes], bytes] | None = None) -> Text:
-    """Make a file even: encoding marks read, ANSI and NUL cut, CR as a line end.
+    """Make a file even: encoding marks read, ANSI, NUL and margin cut, CR as a line end.
 
     Takes any bytes and never fails; line numbers stay those of the file as it came. `unfold` makes
     lines of text of the records in it, without a line feed more or less.
     """
     raw = bytes(log.data)
     size = len(raw)
-    counted = _cut(_decode_marked(raw))
+    counted = without_margin(_cut(_decode_marked(raw)))
     if unfold is not None:
         unfolded = unfold(counted)
         counted = counted if unfolded is counted else _cut(unfolded)
