@@ -34,11 +34,19 @@ from encyclopedia.catalogue import (
     problems,
 )
 
-__all__ = ["check_failures"]
+__all__ = ["check_failures", "fix_faults"]
 
 _FENCE = re.compile(r"^(?:```|~~~)(\w*)[^\n]*\n(.*?)^(?:```|~~~)\s*$", re.DOTALL | re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`<\[*_])")
 _SHORTEST_SENTENCE = 25
+_PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
+_CAPTURE = re.compile(r"\(\?P<(\w+)>")
+# What runs code from elsewhere. A log may be somebody else's: none of these may name what a log
+# said, since who copies the command would install or fetch it.
+_FETCHES = re.compile(
+    r"\b(?:(?:pip|pip3|conda|mamba|npm|apt|apt-get|yum|dnf|uv) [^|;&\n]*\b(?:install|add)\b"
+    r"|docker (?:run|pull)\b|git (?:clone|fetch|pull)\b|curl\b|wget\b|npx\b)[^|;&\n]*"
+)
 # What a run prints all day long. A pattern that finds these costs a call for each line of a log.
 _ORDINARY_LINES = b"""\
 2026-11-30 06:21:07,000 INFO train: [rank 3] step 120/100000 | loss 2.31 | grad_norm 0.44 | lr 1e-3
@@ -142,10 +150,32 @@ def _code_problems(failure: Failure) -> Iterator[Problem]:
             if fault:
                 first = next((line for line in code.splitlines() if line.strip()), "")
                 yield _problem(failure, first, f"{section.heading}: the {language} block {fault}")
+    for key, fault in fix_faults(failure):
+        yield _problem(failure, f"  {key}:", f"fix.{key} {fault}")
+
+
+def fix_faults(failure: Failure) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with the commands of a fix: which of them, and why."""
     for key, command in (("command", failure.fix.command), ("verify", failure.fix.verify)):
-        fault = _bash_fault(command) if command else None
-        if fault:
-            yield _problem(failure, f"{key}:", f"fix.{key} {fault}")
+        for fault in _command_faults(command or "", failure):
+            yield key, fault
+
+
+def _command_faults(command: str, failure: Failure) -> Iterator[str]:
+    if fault := _bash_fault(command):
+        yield fault
+    captured = {
+        name
+        for signature in failure.signatures
+        if signature.captures is not None
+        for name in _CAPTURE.findall(signature.captures)
+    }
+    for part in _FETCHES.findall(command):
+        for name in captured.intersection(_PLACEHOLDER.findall(part)):
+            yield (
+                f"installs or fetches what a log names: call the placeholder something else than"
+                f" <{name}>, which a capture fills"
+            )
 
 
 def _code_fault(language: str, code: str) -> str | None:
