@@ -159,7 +159,8 @@ class _Site:
         celery = ("celery", "-A", "denpex.celery")
         # Two at least, so that a long log does not hold up the sweep.
         concurrency = max(2, min(4, os.cpu_count() or 2))
-        worker = (*celery, "worker", "--loglevel=INFO", f"--concurrency={concurrency}")
+        alone = ("--without-gossip", "--without-mingle")  # there is no other worker to talk to
+        worker = (*celery, "worker", "--loglevel=INFO", f"--concurrency={concurrency}", *alone)
         beat = (*celery, "beat", "--loglevel=INFO", "--pidfile=")
         self._supervisor.keep(self._process("worker", *worker), self._process("beat", *beat))
 

@@ -204,9 +204,9 @@ def start_process(site_environment: dict[str, str]) -> Iterator[StartProcess]:
 @pytest.fixture
 def start_worker(start_process: StartProcess) -> StartProcess:
     def start(*options: str, **environment: str) -> processes.Child:
-        command = ("celery", "-A", "denpex.celery", "worker", "--loglevel=INFO", *options)
+        command = ("celery", "-A", "denpex.celery", "worker", "--loglevel=INFO", "--without-mingle")
         concurrency = () if any(o.startswith(("-c", "--conc")) for o in options) else ("-c", "1")
-        child = start_process("worker", *command, *concurrency, **environment)
+        child = start_process("worker", *command, *concurrency, *options, **environment)
         return _wait_for(child, lambda: "ready." in child.last_lines())
 
     return start
