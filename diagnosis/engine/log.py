@@ -17,7 +17,7 @@ from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Source, merge
 from diagnosis.engine.stamps import year_told
 from diagnosis.engine.text import LogFile, Text, prepare
-from diagnosis.engine.unfolded import without_head
+from diagnosis.engine.unfolded import HEAD, without_head
 from diagnosis.engine.wrapped import joined_lines
 
 __all__ = ["Line", "Log", "Speaker", "read"]
@@ -121,11 +121,11 @@ class Log:
     def _facts(self, file: int, start: int, end: int) -> LineFacts:
         text = self.texts[file]
         inherited = self._inherited[file].at(start)
+        head = text.data[start : min(end, start + LINE_BYTES)]
         begin = text.redrawn_from(start)
-        if begin is not None:
+        if begin is not None and HEAD not in head:
             # A collector prints its prefix once, before the bar that is drawn over.
             inherited = merge(inherited, self.line_at(file, begin).facts.source)
-        head = text.data[start : min(end, start + LINE_BYTES)]
         return self.compiled.envelopes.parse(head, inherited, self.year)
 
     def line_after(self, line: Line) -> Line | None:

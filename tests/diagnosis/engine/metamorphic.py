@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import datetime
 import functools
+import itertools
 import json
 import random
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 
 from denpex.evaluation import Case
 from diagnosis.engine import Compiled, LogFile, Verdict, diagnose
@@ -51,7 +51,7 @@ class Sample:
     @functools.cached_property
     def starts(self) -> list[int]:
         """The offset of each line."""
-        return list(accumulate((len(line) for line in self.lines[:-1]), initial=0))
+        return list(itertools.accumulate((len(line) for line in self.lines[:-1]), initial=0))
 
     @functools.cached_property
     def facts(self) -> list[LineFacts]:
@@ -123,6 +123,30 @@ def crlf(sample: Sample, _chance: random.Random) -> Files | None:
     return _by_line(sample, lambda _number, line: line.removesuffix(b"\r") + b"\r")
 
 
+def utf_16(sample: Sample, _chance: random.Random) -> Files | None:
+    """Encode the log as PowerShell's redirection does."""
+    try:
+        text = sample.case.log.decode()
+    except UnicodeDecodeError:
+        return None
+    return _one(_UTF_16[0] + text.encode("utf-16-le"))
+
+
+def nul_bytes(sample: Sample, chance: random.Random) -> Files | None:
+    """Put NUL bytes into lines, as torch ends its line on a bus error."""
+
+    def holed(_number: int, line: bytes) -> bytes:
+        place = chance.randrange(2 * len(line) + 1)
+        return line if place > len(line) else line[:place] + b"\0" + line[place:]
+
+    return _by_line(sample, holed)
+
+
+def _in_place_of_line(form: Callable[[int, bytes], bytes]) -> Change:
+    """Return the change that writes every line in another form."""
+    return lambda sample, _chance: _by_line(sample, form)
+
+
 _HARMLESS = (
     b"loading shard %d of 40000 from /data/tokens",
     b"step %d/90000 | loss 2.31 | lr 1.2e-04 | grad_norm 0.71 | 41.2k tok/s",
@@ -188,6 +212,24 @@ def docker_json(sample: Sample, _chance: random.Random) -> Files | None:
     return _by_line(sample, record)
 
 
+_LINES_IN_RECORD = 40
+
+
+def records_of_many_lines(sample: Sample, _chance: random.Random) -> Files | None:
+    """Write what one rank prints in one go as one record, as agents of log services do."""
+    records: list[bytes] = []
+    for number, (_rank, group) in enumerate(
+        itertools.groupby(
+            enumerate(zip(sample.ranks, sample.lines, strict=True)),
+            key=lambda item: (item[1][0], item[0] // _LINES_IN_RECORD),
+        )
+    ):
+        text = b"".join(line for _, (_, line) in group).decode("utf-8", "replace")
+        record = {"severity": "ERROR", "message": text, "timestamp": _iso(number)}
+        records.append(json.dumps(record).encode() + b"\n")
+    return _one(b"".join(records))
+
+
 _RANK_PREFIX = re.compile(rb"^\[rank(\d+)\]:")
 
 
@@ -214,6 +256,13 @@ def local_rank_in_front(sample: Sample, _chance: random.Random) -> Files | None:
 LOSSLESS: Mapping[str, Change] = {
     "ANSI colours": ansi_colours,
     "CRLF": crlf,
+    "UTF-16": utf_16,
+    "NUL bytes": nul_bytes,
+    "blanks behind": _in_place_of_line(lambda _number, line: line + b"  \t"),
+    "blank lines between": _in_place_of_line(lambda _number, line: line + b"\n"),
+    "indented": _in_place_of_line(lambda _number, line: b"    " + line),
+    "quoted": _in_place_of_line(lambda _number, line: b"> " + line),
+    "cat -n": _in_place_of_line(lambda number, line: b"%6d\t%b" % (number + 1, line)),
     "harmless text before": harmless_text_before,
     "masking": masked,
     "kubectl --prefix": _enveloped(lambda _number: "[pod/trainer-0/main] "),
@@ -223,8 +272,13 @@ LOSSLESS: Mapping[str, Change] = {
         lambda number: f"{_stamp(number):%b %d %H:%M:%S} gpu-node-7 trainer[4711]: "
     ),
     "ISO stamps": _enveloped(lambda number: f"{_iso(number)} "),
+    "stern": _enveloped(lambda _number: "trainer-worker-0 pytorch "),
+    "syslog with dates": _enveloped(lambda number: f"{_iso(number)} gpu-node-7 trainer[4711]: "),
+    "GitLab": _enveloped(lambda number: f"{_iso(number)} 01O "),
+    "numbers in brackets": _enveloped(lambda number: f"[{number + 1}] "),
     "kubectl over CRI": _enveloped(lambda number: f"[pod/trainer-0/main] {_iso(number)} "),
     "Docker JSON": docker_json,
+    "records of many lines": records_of_many_lines,
     "local rank in front": local_rank_in_front,
 }
 
@@ -444,7 +498,7 @@ def _same(sample: Sample, verdict: Verdict) -> set[str | None]:
 
 
 def _general(name: str | None, catalogue: Catalogue) -> Iterable[str]:
-    return catalogue.general_failures(name) if name in catalogue.failures else ()
+    return catalogue.general_failures(name) if name and name in catalogue.failures else ()
 
 
 def _first_line(verdict: Verdict) -> str | None:

@@ -44,6 +44,12 @@ def test_each_line_keeps_what_the_record_tells(compiled: Compiled) -> None:
     assert (second.facts.severity, second.facts.time_text) == ("error", "2026-11-30T06:36:47Z")
 
 
+def test_the_lines_of_a_message_are_of_several_sources(compiled: Compiled) -> None:
+    log = logs.read([LogFile("log.txt", record("[rank1]: one\ntwo").encode())], compiled)
+    second = log.line_at(0, log.texts[0].data.rindex(b"two"))
+    assert second.facts.source.rank is None
+
+
 def test_line_numbers_are_those_of_the_file() -> None:
     text = prepared("\n".join(("a", record("b\nc\nd"), "e")))
     numbers = [text.line_number(text.data.rindex(word)) for word in (b"a", b"b", b"d", b"e")]
