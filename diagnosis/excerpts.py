@@ -79,7 +79,7 @@ class LogReader:
                 ExcerptLine(
                     number=line,
                     anchor=anchor(number, line),
-                    text=proof["text"] if proof else _shown(text, line),
+                    text=_with_margin(_shown(text, line), proof),
                     role=proof["role"] if proof else "",
                     rank=proof["rank"] if proof else None,
                 )
@@ -121,6 +121,14 @@ def runs(numbers: Sequence[int]) -> list[range]:
         else:
             found.append(range(number, number + 1))
     return found
+
+
+def _with_margin(shown: str, proof: Mapping[str, Any] | None) -> str:
+    """Return a line with the blanks it begins with, so that its neighbours stand as they did.
+
+    Of a line that is too long to be shown, the verdict's piece of it is what matters.
+    """
+    return proof["text"] if proof and proof["text"].strip() not in shown else shown
 
 
 def _shown(text: Text, number: int) -> str:

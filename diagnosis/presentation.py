@@ -42,14 +42,13 @@ CONFIDENCES: Mapping[str, str] = {
     "medium": "Medium confidence",
     "low": "Low confidence",
 }
-# A fate in words, and the letter that says it without colour.
-FATES: Mapping[str, tuple[str, str]] = {
-    "initiated": ("F", "failed first"),
-    "aborted_by_peer": ("A", "aborted when it lost a peer"),
-    "torn_down": ("T", "stopped by the launcher"),
-    "stalled_waiting": ("W", "waited for a peer that did not come"),
-    "finished": ("✓", "finished"),
-    "not_in_this_log": ("\N{EN DASH}", "not in this log"),
+FATES: Mapping[str, str] = {
+    "initiated": "failed first",
+    "aborted_by_peer": "aborted when it lost a peer",
+    "torn_down": "stopped by the launcher",
+    "stalled_waiting": "waited for a peer that did not come",
+    "finished": "finished",
+    "not_in_this_log": "not in this log",
 }
 ROLES: Mapping[str, str] = {
     "cause": "cause",
@@ -69,7 +68,9 @@ KINDS: Mapping[str, str] = {
 _ROWS_BEFORE_MERGING = 16
 _ROWS_BEFORE_HOSTS_MERGE = 64
 _HOSTS_NAMED = 3
-_PLACEHOLDER = re.compile(r"<[a-z][\w -]*>")
+_PLACEHOLDER = re.compile(r"<[a-z](?:[\w .-]*\w)?>")
+# Clocks that agree so well put no line in another place.
+_SMALLEST_SKEW_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +144,6 @@ class FateRow:
 
     ranks: str
     hosts: str
-    letter: str
     fate: str
     words: str
     lines: str
@@ -167,6 +167,8 @@ class VerdictPage:
     verdict: Mapping[str, Any]
     title: str
     label: Label
+    telling: Place | None
+    has_short_page: bool
     confidence: str
     rank_basis: str
     placeholders: tuple[str, ...]
@@ -199,6 +201,8 @@ def present(answer: Answer) -> VerdictPage:
         verdict=verdict,
         title=(primary.get("failure") or {}).get("title", label.words),
         label=label,
+        telling=_telling(primary.get("evidence", ()), reader),
+        has_short_page=_has_short_page(primary.get("failure") or {}),
         confidence=CONFIDENCES.get(primary.get("confidence", ""), ""),
         rank_basis=RANK_BASES.get(primary.get("rank_basis") or "", ""),
         placeholders=_placeholders(verdict["fix"] or {}),
@@ -221,6 +225,19 @@ def present(answer: Answer) -> VerdictPage:
         ),
         hidden_besides=answer.about.replaced - len(answer.about.replacements),
     )
+
+
+def _telling(evidence: Sequence[Mapping[str, Any]], reader: LogReader) -> Place | None:
+    """Return the line that says it best."""
+    for each in evidence[:1]:
+        number = reader.file_number(each["file"])
+        return Place(each["file"], each["line"], anchor(number, each["line"]), each["text"].strip())
+    return None
+
+
+def _has_short_page(failure: Mapping[str, Any]) -> bool:
+    found = Failure.objects.filter(slug=failure.get("slug", "")).first()
+    return found is not None and found.is_short
 
 
 def _titles(answer: Answer, verdict: Mapping[str, Any]) -> Mapping[str, str]:
@@ -249,7 +266,11 @@ def _proofs(evidence: Sequence[Mapping[str, Any]], reader: LogReader) -> Iterabl
 
 
 def _skews(seconds: Mapping[str, float]) -> str:
-    return ", ".join(f"{host} by {skew:+g} s" for host, skew in sorted(seconds.items()))
+    return ", ".join(
+        f"{host} by {skew:+g} s"
+        for host, skew in sorted(seconds.items())
+        if abs(skew) >= _SMALLEST_SKEW_SECONDS
+    )
 
 
 def _place_maker(reader: LogReader, excerpts: Iterable[Excerpt]) -> Callable[[str, int], Place]:
@@ -328,14 +349,12 @@ def _neighbours(
 
 
 def _fate_row(group: Sequence[Mapping[str, Any]]) -> FateRow:
-    letter, words = FATES[group[0]["fate"]]
     hosts = list(dict.fromkeys(each["host"] for each in group if each["host"]))
     return FateRow(
         ranks=numbers_in_words([each["rank"] for each in group]),
         hosts=", ".join(hosts) if len(hosts) <= _HOSTS_NAMED else f"{len(hosts)} hosts",
-        letter=letter,
         fate=group[0]["fate"],
-        words=words,
+        words=FATES[group[0]["fate"]],
         lines=_span(group, "first_line", "last_line"),
         times=_span(group, "first_time", "last_time"),
     )

@@ -1,18 +1,23 @@
-"""What the paste form says of itself, the same on every page that has it."""
+"""What the paste form says of itself, and the words of a verdict as HTML."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from django import template
 from django.conf import settings
+from django.utils.html import escape
+from django.utils.safestring import SafeString, mark_safe
 
 from denpex.accounts.tiers import ANONYMOUS, Tier
 from diagnosis.samples import SAMPLES, Sample
 
-__all__ = ["anonymous_tier", "paste_limit_megabytes", "sample_logs"]
+__all__ = ["anonymous_tier", "code_spans", "paste_limit_megabytes", "sample_logs"]
 
 register = template.Library()
+
+_CODE_SPAN = re.compile("`([^`]+)`")
 
 
 @register.simple_tag
@@ -31,3 +36,9 @@ def anonymous_tier() -> Tier:
 def sample_logs() -> Iterable[Sample]:
     """Return the logs to try the site with."""
     return SAMPLES.values()
+
+
+@register.filter
+def code_spans(text: str) -> SafeString:
+    """Show `code` between backticks as code. Nothing else of Markdown: the text may quote a log."""
+    return mark_safe(_CODE_SPAN.sub(r"<code>\1</code>", escape(text)))  # noqa: S308

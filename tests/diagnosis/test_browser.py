@@ -43,8 +43,11 @@ def test_pasting_on_a_failure_page_leads_to_rank_and_fix(wide_page: Page, worker
 def test_first_screen_of_a_phone_holds_the_answer(narrow_page: Page) -> None:
     narrow_page.goto("/d/sample-disk-full/")
 
-    for text in ("Rank 0", "High confidence"):
-        box = narrow_page.get_by_text(text, exact=True).first.bounding_box()
+    answer = [narrow_page.get_by_text(text, exact=True) for text in ("Rank 0", "High confidence")]
+    answer.append(narrow_page.locator(".telling"))
+    answer.append(narrow_page.get_by_role("heading", name="Fix"))
+    for part in answer:
+        box = part.first.bounding_box()
         assert box is not None
         assert box["y"] + box["height"] < 844
     width = narrow_page.evaluate("document.documentElement.scrollWidth")

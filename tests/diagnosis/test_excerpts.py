@@ -25,6 +25,22 @@ def test_it_works() -> None:
     assert excerpt.lines[3].anchor == "L10"
 
 
+def test_evidence_keeps_its_margin() -> None:
+    log = b"State:\n    Reason: Error\n    Exit Code: 137\n"
+
+    (excerpt,) = reader(log).excerpts([proof(3, text="Exit Code: 137")])
+
+    assert [line.text for line in excerpt.lines[1:]] == ["    Reason: Error", "    Exit Code: 137"]
+
+
+def test_of_an_endless_line_the_piece_that_proves_is_shown() -> None:
+    log = b"x" * 5000 + b"KeyError: 'x'" + b"y" * 5000
+
+    (excerpt,) = reader(log).excerpts([proof(1, text="KeyError: 'x'")])
+
+    assert excerpt.lines[0].text == "KeyError: 'x'"
+
+
 def test_windows_that_touch_become_one() -> None:
     excerpts = reader(LOG).excerpts([proof(20), proof(10), proof(14)])
 

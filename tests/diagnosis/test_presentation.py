@@ -28,18 +28,22 @@ def test_every_code_of_a_verdict_has_its_words() -> None:
     assert set(presentation.KINDS) == set(KINDS)
 
 
-def test_letters_of_fates_differ() -> None:
-    assert len({letter for letter, _ in presentation.FATES.values()}) == len(FATES)
+def test_words_of_fates_differ() -> None:
+    assert len(set(presentation.FATES.values())) == len(FATES)
 
 
 def rows(fates: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    return [(row.ranks, row.letter, row.hosts) for row in presentation._fate_rows(fates)]
+    return [(row.ranks, row.fate, row.hosts) for row in presentation._fate_rows(fates)]
 
 
 def test_rank_that_failed_first_comes_first() -> None:
     fates = [fate(0), fate(1), fate(2, "initiated", "node-1")]
 
-    assert rows(fates) == [("2", "F", "node-1"), ("0", "T", ""), ("1", "T", "")]
+    assert rows(fates) == [
+        ("2", "initiated", "node-1"),
+        ("0", "torn_down", ""),
+        ("1", "torn_down", ""),
+    ]
 
 
 def test_many_ranks_are_merged_by_host() -> None:
@@ -47,16 +51,32 @@ def test_many_ranks_are_merged_by_host() -> None:
     fates[5] = fate(5, "initiated", "node-0")
 
     assert rows(fates) == [
-        ("5", "F", "node-0"),
-        ("0\N{EN DASH}4, 6\N{EN DASH}15", "T", "node-0"),
-        ("16\N{EN DASH}31", "T", "node-1"),
+        ("5", "initiated", "node-0"),
+        ("0\N{EN DASH}4, 6\N{EN DASH}15", "torn_down", "node-0"),
+        ("16\N{EN DASH}31", "torn_down", "node-1"),
     ]
 
 
 def test_a_thousand_hosts_are_counted() -> None:
     fates = [fate(n, host=f"node-{n}") for n in range(1000)]
 
-    assert rows(fates) == [("0\N{EN DASH}999", "T", "1000 hosts")]
+    assert rows(fates) == [("0\N{EN DASH}999", "torn_down", "1000 hosts")]
+
+
+def test_every_placeholder_of_a_command_is_named_once() -> None:
+    fix = {
+        "command": "torchrun --nproc-per-node '<gpus per node>' '<train.py>' 2>&1 | tee '<log>'",
+        "verify": "sort <in >out; jq . '<shard-0.jsonl>' && grep x '<log>'",
+    }
+
+    names = presentation._placeholders(fix)
+
+    assert names == ("<gpus per node>", "<train.py>", "<log>", "<shard-0.jsonl>")
+
+
+def test_clocks_that_agree_are_not_spoken_of() -> None:
+    assert presentation._skews({"node-1": 0.0, "node-2": -0.003}) == ""
+    assert presentation._skews({"node-1": 0.0, "node-2": -3.2}) == "node-2 by -3.2 s"
 
 
 @pytest.mark.parametrize(

@@ -41,10 +41,11 @@ def test_it_works(client: Client, answered: Answered, failures: None) -> None:
 
     text = text_of(page)
     assert "Process Killed by SIGKILL" in text
-    assert "Failed first Rank 6" in text
+    assert "Failed first Rank 6 on localhost" in text
+    assert re.search(r"The log says Line \d+ : .*exitcode: -9", text)
     assert 'href="/failures/process-killed-by-sigkill/"' in page
     assert "Verify" in text
-    assert "F failed first" in text
+    assert "6 failed first" in text
     assert page.count("<h1") == 1
 
 
@@ -137,6 +138,16 @@ def test_no_failure_is_never_called_healthy(client: Client, answered: Answered, 
     assert "healthy" not in text.lower()
 
 
+def test_run_that_a_person_stopped_is_not_asked_whether_it_vanished(
+    client: Client, answered: Answered
+) -> None:
+    text = text_of(show(client, answered(case_log("neg-lab-ctrl-c-lightning2"))))
+
+    assert "A person stopped this run" in text
+    assert "Was it stopped because it hung?" in text
+    assert "Did it vanish?" not in text
+
+
 def test_unreadable_text_costs_nothing(client: Client, answered: Answered) -> None:
     job = answered(b"GGUF is how this file begins, and the engine knows what such files are\n")
 
@@ -172,6 +183,27 @@ def test_symptom_alone_says_what_would_decide(
 
     assert "Symptom only" in text
     assert "the cause is not in this log" in text
+
+
+def test_commands_to_collect_more_are_shown_as_code(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = show(client, answered(case_log(KILLED)))
+
+    assert "<code>grep -w oom_kill /proc/vmstat</code>" in page
+    assert "`" not in page
+
+
+def test_link_promises_what_the_page_of_the_failure_holds(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    full = text_of(show(client, answered(case_log(KILLED))))
+    short = text_of(show(client, answered(b"[rank2]: ZeroDivisionError: division by zero\n")))
+
+    assert "All about Process Killed by SIGKILL" in full
+    assert "how to prevent it" in full
+    assert "its messages, its look-alikes and its sources" in short
+    assert "how to prevent it" not in short
 
 
 def test_lines_of_several_files_have_anchors_of_their_own(
