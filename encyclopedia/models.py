@@ -8,7 +8,8 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.search import SearchVectorField
 from django.db import models
-from django.db.models import Case, Count, Value, When
+from django.db.models import Case, Count, F, Value, When
+from django.db.models.functions import Length
 from django.urls import reverse
 
 from encyclopedia.catalogue import SEVERITIES, SHORT_PAGE
@@ -45,6 +46,13 @@ class FailureQuerySet(models.QuerySet["Failure"]):
         for failure in wanted.gravest_first():
             groups[failure.category].append(failure)
         return [(key, CATEGORY_NAMES[key], group) for key, group in groups.items() if group]
+
+    def stated_in(self, text: str) -> Self:
+        """Return the failures whose message stands in `text`, the longest message first."""
+        printing = self.exclude(message="").annotate(text=Value(text))
+        return printing.filter(text__icontains=F("message")).order_by(
+            Length("message").desc(), "slug"
+        )
 
     def related_to(self, failure: Failure) -> Self:
         """Return the other failures of the same category."""

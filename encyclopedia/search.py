@@ -15,30 +15,38 @@ CONFIGURATION = "english"
 # Longer texts are logs: they are cut here, and the page offers a diagnosis instead.
 MOST_CHARACTERS = 2000
 _MOST_HITS = 25
+# Where any word will do, what follows the first few has nothing to do with the question.
+_MOST_NEAR_HITS = 8
 # How much a hit counts by where it stands, D to A: see `sync` for what is indexed where.
 _WEIGHTS = [0.05, 0.1, 0.4, 1.0]
 
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What was found, best first; `exact` is the failure that the query names outright."""
+    """What was found, best first.
+
+    `exact` is the failure that the query names outright, `stated` are those whose message stands in
+    it, and `hits` are others by their words: all of them, or any.
+    """
 
     query: str
     exact: Failure | None
+    stated: tuple[Failure, ...]
     hits: tuple[Failure, ...]
     has_all_words: bool
 
 
 def find(text: str) -> SearchResult:
-    """Look for `text`: by name, else by all of its words, else by any of them."""
+    """Look for `text`: by name, by message, and by all of its words, else by any of them."""
     query = clean(text)
-    exact = _named(query)
-    everything = _ranked(SearchQuery(query, config=CONFIGURATION, search_type="websearch"))
-    if everything:
-        return SearchResult(query, exact, everything, has_all_words=True)
-    return SearchResult(
-        query, exact, _ranked(_AnyWordQuery(query, config=CONFIGURATION)), has_all_words=False
-    )
+    # As it was typed: messages may hold two blanks in a row.
+    stated = tuple(Failure.objects.stated_in(text.replace("\0", " ")[:MOST_CHARACTERS]))
+    hits = _ranked(SearchQuery(query, config=CONFIGURATION, search_type="websearch"))
+    has_all_words = bool(hits)
+    if not has_all_words:
+        hits = _ranked(_AnyWordQuery(query, config=CONFIGURATION))[:_MOST_NEAR_HITS]
+    others = tuple(each for each in hits if each not in stated)
+    return SearchResult(query, _named(query), stated, others, has_all_words)
 
 
 def clean(text: str) -> str:

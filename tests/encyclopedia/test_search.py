@@ -10,7 +10,8 @@ pytestmark = pytest.mark.usefixtures("failures")
 
 
 def found(text: str) -> list[str]:
-    return [failure.slug for failure in find(text).hits]
+    result = find(text)
+    return [failure.slug for failure in (*result.stated, *result.hits)]
 
 
 def test_it_works() -> None:
@@ -27,6 +28,13 @@ def test_it_works() -> None:
 )
 def test_a_line_of_a_log_finds_its_failure_first(line: str) -> None:
     assert found(line)[0] == "scratch-disk-full"
+
+
+def test_a_line_that_holds_the_message_states_its_failure() -> None:
+    result = find("[rank3]: 10:00:01 oserror: [errno 28] No space left on device: '/data/x.pt'")
+
+    assert [failure.slug for failure in result.stated] == ["scratch-disk-full"]
+    assert "scratch-disk-full" not in [failure.slug for failure in result.hits]
 
 
 def test_a_message_counts_more_than_a_mention() -> None:

@@ -80,6 +80,15 @@ def test_a_search_lists_what_it_finds(client: Client) -> None:
     assert 'value="space left"' in page
 
 
+def test_a_line_of_a_log_leads_to_the_page_of_its_message(client: Client) -> None:
+    line = "[rank3]: OSError: [Errno 28] No space left on device: '/data/x.pt'"
+
+    page = client.get("/failures/", {"q": line}).text
+
+    assert "This page is about the message in your text" in page
+    assert "No page has all of these words" not in page
+
+
 def test_a_name_leads_straight_to_its_page(client: Client) -> None:
     response = client.get("/failures/?q=disk-full")
     assert response.status_code == 302
