@@ -41,7 +41,8 @@ def find(text: str) -> SearchResult:
     query = clean(text)
     # As it was typed: messages may hold two blanks in a row.
     stated = tuple(Failure.objects.stated_in(text.replace("\0", " ")[:MOST_CHARACTERS]))
-    hits = _ranked(SearchQuery(query, config=CONFIGURATION, search_type="websearch"))
+    # "plain", not "websearch": in a message, quotes quote nothing, and a hyphen excludes nothing.
+    hits = _ranked(SearchQuery(query, config=CONFIGURATION, search_type="plain"))
     has_all_words = bool(hits)
     if not has_all_words:
         hits = _ranked(_AnyWordQuery(query, config=CONFIGURATION))[:_MOST_NEAR_HITS]

@@ -37,6 +37,11 @@ def test_a_line_that_holds_the_message_states_its_failure() -> None:
     assert "scratch-disk-full" not in [failure.slug for failure in result.hits]
 
 
+def test_a_hyphen_excludes_nothing() -> None:
+    """`exitcode: -9` asks for pages with a 9."""
+    assert found("-space -left")[0] == "scratch-disk-full"
+
+
 def test_a_message_counts_more_than_a_mention() -> None:
     """Its look-alike is named in the text of the other, and is found by its own words first."""
     assert found("quota exceeded")[0] == "scratch-quota-exceeded"
@@ -57,7 +62,9 @@ def test_a_name_is_an_exact_hit(name: str) -> None:
     assert exact.slug == "scratch-disk-full"
 
 
-@pytest.mark.parametrize("text", ["zzz", "'", '"', "&|!:*", "\0", "the", "-", "💥", "a\n\nb"])
+@pytest.mark.parametrize(
+    "text", ["zzz", "'", '"', "&|!:*", "\0", "the", "-", "💥", "a\n\nb", "-" * 60, "-" * 60 + "x"]
+)
 def test_whatever_is_typed_is_answered(text: str) -> None:
     assert find(text).exact is None
 
