@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from diagnosis.engine.text import Text
@@ -29,6 +30,7 @@ _MAGIC = (
     (b"\x80\x02", "a Python pickle"),
     (b"SQLite format 3", "an SQLite database"),
 )
+_INK = re.compile(rb"\S")
 _CONTROL = bytes(byte for byte in range(32) if byte not in b"\t\n\r\x0b\x0c\x1b\x00\x08")
 
 
@@ -42,7 +44,17 @@ def why_unreadable(texts: Sequence[Text]) -> str | None:
 
 def is_too_little(texts: Sequence[Text]) -> bool:
     """Say whether all the text together is shorter than a line or two of a log."""
-    return sum(len(text.data.strip()) for text in texts) < _SHORTEST_LOG
+    return sum(_length(text.data) for text in texts) < _SHORTEST_LOG
+
+
+def _length(data: bytes) -> int:
+    """Return how much text there is, counted from the first byte that shows."""
+    first = _INK.search(data)
+    return (
+        0
+        if first is None
+        else len(data[first.start() : first.start() + 2 * _SHORTEST_LOG].rstrip())
+    )
 
 
 def _reason(text: Text) -> str | None:
@@ -50,7 +62,7 @@ def _reason(text: Text) -> str | None:
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return f"This is {kind}, not a log."
-    if not text.data.strip():
+    if _INK.search(text.data) is None:
         return "There is no text to read."
     control = len(head) - len(head.translate(None, _CONTROL))
     if control > len(head) * _LARGEST_CONTROL_SHARE:

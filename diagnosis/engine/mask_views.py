@@ -70,8 +70,9 @@ def view(log: LogFile) -> View:
 
 def _unseen(source: bytes) -> list[Range]:
     """Return where colour codes and NUL bytes stand, in order and apart."""
-    codes = [match.span() for match in ANSI.finditer(source)]
-    nuls = [match.span() for match in _NULS.finditer(source)]
+    # To see that a byte is nowhere takes a quarter of the time of a search for what it begins.
+    codes = _places(ANSI, source) if source.find(b"\x1b") >= 0 else []
+    nuls = _places(_NULS, source) if source.find(b"\0") >= 0 else []
     if not (codes and nuls):
         return codes or nuls
     apart: list[Range] = []
@@ -79,6 +80,10 @@ def _unseen(source: bytes) -> list[Range]:
         if not apart or start >= apart[-1][1]:
             apart.append((start, end))
     return apart
+
+
+def _places(pattern: re.Pattern[bytes], source: bytes) -> list[Range]:
+    return [match.span() for match in pattern.finditer(source)]
 
 
 def _without(source: bytes, unseen: Sequence[Range]) -> bytes:

@@ -148,7 +148,10 @@ class _Output:
     def __init__(self, views: Iterable[View]) -> None:
         self.logs: list[LogFile] = []
         self._taken = {
-            found.group() for each in views for found in _PLACEHOLDER.finditer(each.text)
+            found.group()
+            for each in views
+            if each.text.find(b"<") >= 0
+            for found in _PLACEHOLDER.finditer(each.text)
         }
         self._numbers = dict.fromkeys(KINDS, 0)
         # By kind and identity of the value.
@@ -168,11 +171,12 @@ class _Output:
         """Write a file with the spans replaced; as it came where there are none."""
         source, text, moved = each.source, each.text, each.moved()
         placeholders = self._placeholders
-        output = io.BytesIO()
+        whole = memoryview(source)
+        output: list[bytes | memoryview] = []
         written = read = counted = 0
         line = 1
         for spans in windows:
-            pieces: list[bytes] = []
+            first = len(output)
             used: list[bytes] = []
             for start, end, kind, identity in spans:
                 begin, stop = moved(start, end) if moved else (start, end)
@@ -181,22 +185,23 @@ class _Output:
                     line += each.line_feeds(counted, begin)
                     counted = begin
                     placeholder = self._add(kind, identity, each.original.name, line)
-                pieces += (source[written:begin], placeholder)
+                output += (whole[written:begin], placeholder)
                 used.append(placeholder)
                 written = stop
-            masked = b"".join(pieces)
-            output.write(masked)
             self._counts.update(used)
-            if moved or len(masked) > _DENSE_BYTES * len(spans):
-                masked = _beside(text, read, spans, used)
-            self._beside.write(masked)
+            length = sum(map(len, output[first:]))
+            if moved or length > _DENSE_BYTES * len(spans):
+                self._beside.write(_beside(text, read, spans, used))
+            else:
+                self._beside.writelines(output[first:])
             read = spans[-1][1] if spans else read
         if not written:
             self.logs.append(each.original)
             return
-        output.write(source[written:])
+        output.append(whole[written:])
         self._beside.write(_head(text[read : read + 2 * _BESIDE_BYTES]) + _GAP)
-        self.logs.append(each.log(output.getvalue()))
+        # One join is the one copy of the whole text.
+        self.logs.append(each.log(b"".join(output)))
 
     def _add(self, kind: str, identity: bytes, file: str, line: int) -> bytes:
         """Return a new placeholder for a value that has none, first seen at this place."""
@@ -233,15 +238,19 @@ class _Output:
 def _beside(text: bytes, read: int, spans: Sequence[Span], placeholders: Sequence[bytes]) -> bytes:
     """Return what stands beside the placeholders of these spans, from `read` on, with them."""
     starts = (read, *(span[1] for span in spans))
-    pieces = [_ends(text[start : span[0]]) for start, span in zip(starts, spans, strict=False)]
+    pieces = [_ends(text, start, span[0]) for start, span in zip(starts, spans, strict=False)]
     return b"".join(chain.from_iterable(zip(pieces, placeholders, strict=True)))
 
 
-def _ends(piece: bytes) -> bytes:
-    """Return the piece, or its two ends where it is long, as if lines stood between them."""
-    if len(piece) <= 2 * _BESIDE_BYTES:
-        return piece
-    return _head(piece) + _GAP + _tail(piece)
+def _ends(text: bytes, start: int, end: int) -> bytes:
+    """Return a stretch, or its two ends where it is long, as if lines stood between them."""
+    if end - start <= 2 * _BESIDE_BYTES:
+        return text[start:end]
+    return (
+        _head(text[start : start + 2 * _BESIDE_BYTES])
+        + _GAP
+        + _tail(text[end - _BESIDE_BYTES : end])
+    )
 
 
 def _head(piece: bytes) -> bytes:
