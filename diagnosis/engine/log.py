@@ -18,7 +18,7 @@ from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Sourc
 from diagnosis.engine.stamps import year_told
 from diagnosis.engine.text import LogFile, Text, prepare
 from diagnosis.engine.unfolded import HEAD, without_head
-from diagnosis.engine.wrapped import joined_lines
+from diagnosis.engine.wrapped import joined_lines, raised_in_paragraphs
 
 __all__ = ["Line", "Log", "Speaker", "read"]
 
@@ -30,7 +30,7 @@ _SPEAKER_FIELDS = operator.attrgetter(
 _NOBODY: Speaker = _SPEAKER_FIELDS(Source())
 
 # Around these a message may have been cut.
-_INTERESTING = (probe_pattern("traceback"), probe_pattern("exception"))
+_TRACEBACK, _EXCEPTION = probe_pattern("traceback"), probe_pattern("exception")
 # What is read of a line: the message of a failure stands in its first kilobytes.
 LINE_BYTES = 4096
 
@@ -130,9 +130,9 @@ class Log:
 
     def line_after(self, line: Line) -> Line | None:
         """Return the next line of the same text, or None at its end."""
-        if line.end + 1 >= len(self.texts[line.file].data):
-            return None
-        return self.line_at(line.file, line.end + 1)
+        data = self.texts[line.file].data
+        start = line.end + data.startswith(b"\n", line.end)
+        return self.line_at(line.file, start) if start < len(data) else None
 
     def number(self, line: Line) -> int:
         """Return the number of the line in its file as it came, from 1."""
@@ -194,14 +194,14 @@ def _sections(
 
 
 def _add_wrapped(log: Log, number: int) -> None:
-    """Scan what was cut into several lines, and count each new hit for the line it begins on."""
-    offsets = sorted(
-        end - 1
-        for pattern in _INTERESTING
-        for file, end in log.hits.get(log.compiled.index[pattern], ())
-        if file == number
-    )
-    joined = list(joined_lines(log.texts[number], offsets))
+    """Scan what was cut into several lines, and count each new hit for the line it begins on.
+
+    Of what was run together into one line, that is read which was a line of its own.
+    """
+    text = log.texts[number]
+    headers = _offsets(log, number, _TRACEBACK)
+    offsets = sorted((*headers, *_offsets(log, number, _EXCEPTION)))
+    joined = list(joined_lines(text, offsets))
     starts = list(accumulate((len(each.data) + 1 for each in joined), initial=0))
     for index, end in log.compiled.scanner.scan(b"\n".join(each.data for each in joined)):
         whole = joined[bisect_right(starts, end - 1) - 1]
@@ -210,3 +210,11 @@ def _add_wrapped(log: Log, number: int) -> None:
         if place == len(known) or known[place] > (number, whole.last):
             known.insert(place, (number, max(whole.end, whole.start + 1)))
             log.joined[number, whole.start] = whole.data
+    for start, raised in raised_in_paragraphs(text, headers):
+        log.joined[number, start] = raised
+
+
+def _offsets(log: Log, number: int, pattern: str) -> list[int]:
+    """Return the last byte of each hit of a pattern in one text."""
+    hits = log.hits.get(log.compiled.index[pattern], ())
+    return [end - 1 for file, end in hits if file == number]

@@ -200,6 +200,7 @@ _WORDS = {
 WRAPPERS = frozenset(
     {
         "ChildFailedError",
+        "CheckpointException",
         "CalledProcessError",
         "ProcessExitedException",
         "ProcessRaisedException",

@@ -25,6 +25,8 @@ _SNIPPET_BYTES = 1 << 15
 _RAY_REPEATED = b"x across cluster]"
 _SPAWN_QUOTE = probe_pattern("spawn-quoted-error")
 _SPAWN_CAPTURES = r"-- Process (?P<local_rank>\d+) terminated"
+# torch/distributed/checkpoint/api.py, CheckpointException: the header of a rank's traceback.
+_GATHERED_CAPTURES = r"Traceback \(most recent call last\): \(RANK (?P<rank>\d+)\)"
 # torch/multiprocessing/spawn.py counts its children from 0.
 _SPAWN_INDEX = r"[pP]rocess (?P<index>\d+) terminated with"
 _BLOCK_FIELDS = (b"exitcode  :", b"error_file:", b"traceback :")
@@ -98,7 +100,19 @@ class Subjects:
 
     def of_chain(self, chain: Chain) -> Subject:
         """Return whose exception a chain of tracebacks is."""
-        return self._in_block(chain.first) or self._spawned_by(chain) or self.of_line(chain.first)
+        return (
+            self._in_block(chain.first)
+            or self._spawned_by(chain)
+            or self._gathered(chain)
+            or self.of_line(chain.first)
+        )
+
+    def _gathered(self, chain: Chain) -> Subject | None:
+        """Return the rank whose exception all ranks print, once they have gathered it."""
+        captures = capture(_GATHERED_CAPTURES, chain.first.facts.message)
+        if not captures:
+            return None
+        return dataclasses.replace(self.of_captures(captures, chain.first), named=True)
 
     def _spawned_by(self, chain: Chain) -> Subject | None:
         """Return the child of torch.multiprocessing whose traceback its parent quotes."""
@@ -126,7 +140,8 @@ class Subjects:
             return printer
         if subject.rank is None and "host" in observation.captures:
             subject = dataclasses.replace(subject, host=observation.captures["host"])
-        return dataclasses.replace(subject, named=bool(named) and subject.rank != printer.rank)
+        others = bool(named) and subject.rank != printer.rank
+        return dataclasses.replace(subject, named=printer.named or others)
 
     def of_captures(self, captures: Mapping[str, str], line: Line) -> Subject:
         """Return the process that the named groups rank, local_rank, pid, host, task tell of."""

@@ -34,6 +34,13 @@ _INDEX_STRIDE = 1 << 16
 _REDRAWN_BYTES = 1 << 16
 
 
+# What torch puts before a rank's lines, and how far into a line it is looked for.
+_RANK_MARK = b"[rank"
+_TORN_BYTES = 1 << 12
+# What may stand right before it: another label, a stamp in brackets, the end of a progress bar.
+_LABEL = re.compile(rb"(?:\[[^\]\n]{1,64}\]:?|^[\w.-]{1,64}:|\|)$")
+
+
 @dataclass(frozen=True, slots=True)
 class LogFile:
     """One file of a paste: its name (a path is welcome, ranks are read from it) and its bytes."""
@@ -80,10 +87,21 @@ class Text:
         return self._feeds[-1] + unfinished
 
     def bounds(self, offset: int) -> tuple[int, int]:
-        """Return where the line of `data` that holds `offset` starts and ends, without its feed."""
+        """Return where the line of `data` that holds `offset` starts and ends, without its feed.
+
+        Where ranks tore each other's lines, the line of one ends where that of the next begins.
+        """
         start = self.data.rfind(b"\n", 0, offset) + 1
         end = self.data.find(b"\n", offset)
-        return start, len(self.data) if end < 0 else end
+        end = len(self.data) if end < 0 else end
+        place = self.data.find(_RANK_MARK, start + 1, min(end, start + _TORN_BYTES))
+        while place >= 0:
+            if _is_torn(self.data[start:place]):
+                if place > offset:
+                    return start, place
+                start = place
+            place = self.data.find(_RANK_MARK, place + 1, min(end, start + _TORN_BYTES))
+        return start, end
 
     def redrawn_from(self, start: int) -> int | None:
         """Return where the text begins that the line at `start` is drawn over; None if over none.
@@ -109,6 +127,11 @@ class Text:
                 return len(self.counted)
             offset, missing = found + 1, missing - 1
         return offset
+
+
+def _is_torn(before: bytes) -> bool:
+    """Say whether text stands right before the mark of a rank, and no label."""
+    return not before[-1:].isspace() and _LABEL.search(before) is None
 
 
 def prepare(log: LogFile, unfold: Callable[[bytes], bytes] | None = None) -> Text:

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.log import Line, Log
+from diagnosis.engine.paragraphs import is_paragraph, parts
 from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.sources import Source
 
@@ -154,11 +155,23 @@ def _read_chain(log: Log, header: Line) -> Chain:
 
 def _read_joined(log: Log, header: Line) -> Iterator[Traceback]:
     """Yield the traceback under `header` and those that Python chained to it."""
+    if is_paragraph(header.facts.message):
+        yield from _read_paragraph(log, header)
+        return
     current: Line | None = header
     while current is not None:
         traceback = _read_one(log, current)
         yield traceback
         current = _next_in_chain(log, traceback)
+
+
+def _read_paragraph(log: Log, line: Line) -> Iterator[Traceback]:
+    """Yield the tracebacks that stand in one line."""
+    for part in parts(log.texts[line.file].data[line.start : line.end]):
+        frames = tuple(map(_frame_of, _FRAME.finditer(part.frames)))
+        raised = _text(part.type) or None
+        message = None if raised is None else _text(part.message).strip()
+        yield Traceback((line,), frames, raised, message, line)
 
 
 def _next_in_chain(log: Log, traceback: Traceback) -> Line | None:
@@ -247,18 +260,19 @@ def _own_lines(log: Log, line: Line) -> Iterator[Line]:
         start = data.find(literal, start, start + _FOREIGN_BYTES)
         if start < 0:
             return
-        own = log.line_at(line.file, start + 1)
-        yield own
-        start = own.end
+        own = log.line_at(line.file, start)
+        if own.start == start:
+            yield own
+        start = max(own.end, start + 1)
 
 
 def _literal_prefix(log: Log, line: Line) -> bytes | None:
-    """Return a line feed and what all lines of this speaker begin with, if it is one fixed text."""
+    """Return what all lines of this speaker begin with, if it is one fixed text."""
     if line.speaker is None:
         return None
     length = line.facts.message_offset
     prefix = log.texts[line.file].data[line.start : line.start + length]
-    return b"\n" + prefix if _fixed(prefix) else None
+    return prefix if _fixed(prefix) else None
 
 
 def _fixed(prefix: bytes) -> bool:
@@ -287,8 +301,10 @@ def _margin(message: bytes) -> int:
 
 def _frame(body: bytes) -> Frame | None:
     match = _FRAME.search(body)
-    if not match:
-        return None
+    return None if match is None else _frame_of(match)
+
+
+def _frame_of(match: re.Match[bytes]) -> Frame:
     file = match["file"]
     function = match["function"]
     return Frame(

@@ -12,9 +12,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from diagnosis.engine.paragraphs import is_paragraph, parts
 from diagnosis.engine.text import Text
 
-__all__ = ["Joined", "joined_lines"]
+__all__ = ["Joined", "joined_lines", "raised_in_paragraphs"]
 
 # How much of a text is looked at for cuts, and how far around a line of interest.
 _BUDGET_BYTES = 1 << 20
@@ -59,6 +60,22 @@ def joined_lines(text: Text, interesting: Sequence[int]) -> Iterator[Joined]:
         pieces = list(_pieces(text, start, end))
         yield from _joined_at_width(pieces)
         yield from _joined_messages(pieces, interesting)
+
+
+def raised_in_paragraphs(text: Text, headers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
+    """Yield where each paragraph starts that was a traceback, and the line of its exception.
+
+    `headers` are the offsets at which headers of tracebacks end.
+    """
+    for header in headers:
+        if text.data[header + 1 : header + 3] == b":\n":
+            continue
+        start, end = text.bounds(header)
+        line = text.data[start:end]
+        if is_paragraph(line):
+            raised = [part.raised for part in parts(line) if part.raised]
+            if raised:
+                yield start, raised[0]
 
 
 def _regions(text: Text, interesting: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -1,5 +1,13 @@
+import pytest
+
 from diagnosis.engine import Compiled
-from tests.diagnosis.engine.logs import elastic_summary, of_rank, verdict_on
+from tests.diagnosis.engine.logs import (
+    PEER_CLOSED,
+    announced,
+    elastic_summary,
+    of_rank,
+    verdict_on,
+)
 
 PREFIX = "[pod/trainer-0/main] 2026-11-30T06:20:17.123456789Z "
 
@@ -16,3 +24,48 @@ def test_a_field_that_a_terminal_cut_in_two_is_read_whole(compiled: Compiled) ->
     assert "(local_rank: 3)" not in summary
     verdict = verdict_on(compiled, of_rank(3, "KeyError: 'mask'"), summary)
     assert (verdict.primary.failure.slug, verdict.primary.rank) == ("python-key-error", 3)
+
+
+def gathered(printer: int, rank: int, error: str) -> str:
+    """Return what `printer` prints of an exception that torch.distributed.checkpoint gathered."""
+    name = "CheckpointException"
+    return "\n".join(
+        f"[rank{printer}]: {line}"
+        for line in (
+            "Traceback (most recent call last):",
+            '  File "/app/train.py", line 88, in save',
+            "    dcp.save(state)",
+            f"torch.distributed.checkpoint.api.{name}: {name} ranks:dict_keys([{rank}])",
+            f"Traceback (most recent call last): (RANK {rank})",
+            '  File "/opt/lib/python3.11/site-packages/torch/distributed/checkpoint/fs.py", line 3',
+            "    os.fsync(stream.fileno())",
+            error,
+            "",
+        )
+    )
+
+
+@pytest.mark.parametrize("printers", [(0, 1, 2, 3), (0, 1, 3), (0,)])
+def test_an_exception_that_all_ranks_print_is_its_own_rank_s(
+    compiled: Compiled, printers: tuple[int, ...]
+) -> None:
+    error = "OSError: [Errno 28] No space left on device"
+    parts = [gathered(printer, 2, error) for printer in printers]
+    verdict = verdict_on(compiled, announced(4), *parts)
+    assert verdict.primary.failure.slug == "disk-full-during-checkpoint-save"
+    assert (verdict.primary.rank, verdict.primary.rank_basis) == (2, "printed")
+
+
+def test_an_unknown_exception_that_was_gathered_goes_before_the_report_of_it(
+    compiled: Compiled,
+) -> None:
+    parts = [gathered(printer, 2, "ZarrBoomError: odd") for printer in range(4)]
+    verdict = verdict_on(compiled, announced(4), *parts)
+    assert verdict.primary.summary.startswith("ZarrBoomError: odd")
+    assert verdict.primary.rank == 2
+
+
+def test_a_rank_s_line_glued_to_another_s_is_its_own(compiled: Compiled) -> None:
+    one, other = of_rank(0, PEER_CLOSED), of_rank(1, "KeyError: 'mask'")
+    verdict = verdict_on(compiled, announced(2), f"{one}{other}")
+    assert (verdict.primary.failure.slug, verdict.primary.rank) == ("python-key-error", 1)

@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -84,3 +85,38 @@ def test_a_line_is_drawn_over_what_its_feed_began() -> None:
 def test_a_file_that_ends_its_lines_with_returns_alone_draws_over_nothing() -> None:
     text = text_of(b"[rank0]: one\rtwo\rthree")
     assert text.redrawn_from(text.data.index(b"three")) is None
+
+
+def lines_of(data: bytes) -> list[bytes]:
+    text = text_of(data)
+    bounds = {text.bounds(offset) for offset in range(len(data)) if data[offset] != ord("\n")}
+    return [data[start:end] for start, end in sorted(bounds)]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        [b"[rank0]: closed by peer:37252", b"[rank1]: KeyError: 'a'"],
+        [b"[rank0]: Traceback (most recent call last):", b"[rank1]: Traceback", b"[rank2]: x"],
+        [b"step 3", b"[rank12]: x"],
+    ],
+)
+def test_lines_that_ranks_tore_are_told_apart(pieces: list[bytes]) -> None:
+    assert lines_of(b"before\n" + b"".join(pieces) + b"\nafter") == [b"before", *pieces, b"after"]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"[default5]:[rank5]: x",
+        b"10: [rank2]: x",
+        b"[pod/a-0/b] [rank2]: x",
+        b"gpu-a-17:[rank2]: x",
+        b"[2026-11-30 06:20:17,050][rank0]: x",
+        b" 24%|##3 | 9/38 [3:56<12:46,  1.58s/it][rank3]: x",
+        b"trainer-1  |[rank3]: x",
+        b"waiting for [rank3]: x",
+    ],
+)
+def test_a_rank_behind_a_label_is_not_torn(line: bytes) -> None:
+    assert lines_of(line) == [line]
