@@ -158,6 +158,9 @@ def postgres_service(folder: Path, *, durable: bool = True) -> Service:
         "unix_socket_permissions": "0700",
         "timezone": "UTC",
         "log_timezone": "UTC",
+        # A statement holds what was searched for, which may be a line of somebody's log.
+        "log_min_error_statement": "panic",
+        "log_error_verbosity": "terse",
     } | ({} if durable else {"fsync": "off", "full_page_writes": "off"})
     settings = (f"--{name}={value}" for name, value in options.items())
     program = Program(

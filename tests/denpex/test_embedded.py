@@ -191,6 +191,17 @@ def test_valkey_writes_nothing_to_disk_and_refuses_when_full(folder: Path) -> No
     assert [path.name for path in (folder / "valkey").iterdir()] == []
 
 
+def test_log_of_the_server_quotes_no_statement(folder: Path) -> None:
+    with embedded.postgres(folder, durable=False) as url, psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE words (word text UNIQUE)")
+        with pytest.raises(psycopg.errors.UniqueViolation):
+            connection.execute("INSERT INTO words VALUES ('a line of a log'), ('a line of a log')")
+
+    log = (folder / "logs" / "postgresql.log").read_text()
+    assert "duplicate key value" in log
+    assert "a line of a log" not in log
+
+
 def test_modes_of_parent_folders_stay(tmp_path: Path) -> None:
     parent = tmp_path / "closed"
     parent.mkdir(mode=0o700)
