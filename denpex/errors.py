@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 import redis
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.db import OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -42,6 +42,13 @@ def error_page(
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 400, or 413 where Django refused the size of the upload."""
+    if isinstance(exception, DisallowedHost):
+        return error_page(
+            request,
+            400,
+            message="This site does not answer to the name in the address.",
+            advice="Open it under its own name. Who runs it adds a name with DENPEX_ALLOWED_HOSTS.",
+        )
     return error_page(request, 413 if isinstance(exception, RequestDataTooBig) else 400)
 
 

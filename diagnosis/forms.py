@@ -19,6 +19,7 @@ __all__ = ["read_form"]
 # thrown away; who sends more than this sees a broken connection.
 _READ_OF_TOO_LARGE = 100_000_000
 _STEP = 1 << 16
+_FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
 def read_form(request: HttpRequest) -> Submission:
@@ -28,6 +29,10 @@ def read_form(request: HttpRequest) -> Submission:
         raise PasteError(
             "This request does not say how long it is.",
             "Send it with a Content-Length: curl -F files=@log.txt does.",
+        )
+    if request.content_type not in _FORM_TYPES:
+        raise PasteError(
+            "This request is not a form.", "Send it as one: curl -F files=@log.txt does."
         )
     if _announced_bytes(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
         _read_away(request)

@@ -72,6 +72,12 @@ def test_what_does_not_answer_may_be_asked_again(visitor: Client) -> None:
     assert "Retry-After" not in visitor.get("/raise/bug/")
 
 
+def test_an_unknown_host_name_is_explained(visitor: Client) -> None:
+    response = visitor.get("/", headers={"Host": "gpu-box.example"})
+    assert response.status_code == 400
+    assert "DENPEX_ALLOWED_HOSTS" in response.text
+
+
 def test_an_unknown_page_offers_a_search(visitor: Client) -> None:
     response = visitor.get("/no-such-page")
     assert response.status_code == 404

@@ -182,3 +182,10 @@ def test_the_home_page_says_what_is_masked_and_where_the_encyclopedia_is(client:
     assert 'name="log"' in page
     assert "What is masked" in page
     assert '<a href="/failures/?category=storage">Storage <span class="count">2</span>' in page
+
+
+def test_public_page_takes_no_form(db: None) -> None:
+    client = Client(enforce_csrf_checks=True)
+
+    assert client.post("/").status_code == 405
+    assert client.put("/failures/").status_code == 405

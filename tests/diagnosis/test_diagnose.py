@@ -194,6 +194,14 @@ def test_form_sent_url_encoded_is_taken(client: Client) -> None:
     assert response.status_code == HTTPStatus.SEE_OTHER
 
 
+def test_log_sent_without_a_form_is_told_how(client: Client) -> None:
+    response = client.post("/diagnose/", LOG, content_type="text/plain")
+
+    assert response.status_code == HTTPStatus.BAD_REQUEST
+    assert "curl -F files=@log.txt" in response.text
+    assert took_nothing()
+
+
 def test_fourth_of_a_day_is_told_when_the_allowance_returns(client: Client) -> None:
     for _ in range(3):
         assert paste(client).status_code == HTTPStatus.SEE_OTHER
