@@ -42,9 +42,12 @@ class Clock:
         return (event.reported, self._moment(event) or 0.0, event.key, event.name)
 
     def tied(self, one: Event, other: Event) -> bool:
-        """Say whether the log does not tell which of two events came first."""
+        """Say whether the log does not tell which of two events came first.
+
+        Ranks that fail alike, each within the traceback of the other, fail together.
+        """
         if one.first.file == other.first.file:
-            return False
+            return one.name == other.name and _interleave(one, other)
         first, second = self._moment(one), self._moment(other)
         if first is None or second is None or not self.skew.known:
             return True
@@ -69,3 +72,13 @@ class Clock:
                 return None
             line = self.log.line_at(line.file, line.start - 1)
         return None
+
+
+def _interleave(one: Event, other: Event) -> bool:
+    """Say whether the traceback of the later event begins before that of the earlier one ends."""
+    first, second = sorted((one, other), key=lambda event: event.key)
+    return (
+        first.begun is not None
+        and second.begun is not None
+        and second.begun.start < first.first.start
+    )

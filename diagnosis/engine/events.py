@@ -96,7 +96,7 @@ class Event:
     is the strongest of its observations. `first` is its first line, `hit` where in it the pattern
     ended, `count` how many lines were folded. `chain` is the index of its chain of tracebacks, and
     `depth` the place in that chain: 0 is what was raised first. `reported` says that only another
-    process (a launcher's summary) told of it.
+    process (a launcher's summary) told of it. `begun` is where its traceback begins, if it has one.
     """
 
     failure: str | None
@@ -112,6 +112,7 @@ class Event:
     exit: Exit | None = None
     reported: bool = False
     lines: tuple[Witness, ...] = ()
+    begun: Line | None = None
 
     @property
     def key(self) -> tuple[int, int]:
@@ -190,6 +191,7 @@ def _folded(group: Sequence[Observation], chains: Sequence[Chain], subjects: Sub
         raised=None if chain is None else raised_by(chains[chain]),
         reported=all(subjects.is_report(each.line) for each in group),
         lines=tuple(Witness(each.line, each.hit, each.role, subject.rank) for each in group),
+        begun=None if chain is None else chains[chain].first,
     )
 
 
@@ -259,6 +261,7 @@ def _unknown_exceptions(
                 Witness(line, line.end, role, subject.rank)
                 for line in (_exception_line(chains[each], raised) for each, raised in group)
             ),
+            begun=chains[index].first,
         )
 
 

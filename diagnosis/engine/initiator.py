@@ -15,6 +15,9 @@ __all__ = ["Initiator", "find_initiator"]
 
 
 _TIED = "Ranks {ranks} report it on different hosts, and the clocks do not tell which came first."
+_TOGETHER = (
+    "Ranks {ranks} report it together, line between line; the log tells no first among them."
+)
 _EFFECTS = "The line names no rank; what follows from it shows on rank {rank} alone."
 _SILENT = (
     "Rank {rank} is the only one of {ranks} that reports nothing, and the others report that they"
@@ -76,10 +79,12 @@ def _of_root(judgement: Judgement, root: Event, roster: Roster, catalogue: Catal
             host=_common_host(telling),
             reasons=(f"All {len(alike)} ranks report it, so no one of them is the initiator.",),
         )
-    tied = ranks_of([root, *(event for event in judgement.tied if event in telling)])
-    if len(tied) > 1:
+    tied = [root, *(event for event in judgement.tied if event in telling)]
+    if len(ranks_of(tied)) > 1:
+        words = _TOGETHER if len({event.first.file for event in tied}) == 1 else _TIED
         return Initiator(
-            reasons=(_TIED.format(ranks=", ".join(map(str, tied))),),
+            host=_common_host(tied),
+            reasons=(words.format(ranks=", ".join(map(str, ranks_of(tied)))),),
         )
     first = root if root in telling else telling[0]
     if first.subject.rank is None:
