@@ -261,7 +261,7 @@ def _own_lines(log: Log, line: Line) -> Iterator[Line]:
         if start < 0:
             return
         own = log.line_at(line.file, start)
-        if own.start == start:
+        if own.speaker == line.speaker:
             yield own
         start = max(own.end, start + 1)
 

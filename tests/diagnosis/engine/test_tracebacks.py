@@ -132,3 +132,29 @@ def test_a_traceback_that_begins_over_a_bar_belongs_to_the_bar_s_pod(compiled: C
         *(f"{prefix}{line}" for line in lines),
     )
     assert (told([chain]), chain.source.pod) == ([[("ValueError", "no rows")]], "trainer-3")
+
+
+BAR = " 24%|##3       | 9000/38145 [3:56:48<12:46:52,  1.58s/it]"
+
+
+@pytest.mark.parametrize("line", range(6))
+def test_a_rank_s_line_glued_to_a_progress_bar_is_its_own(compiled: Compiled, line: int) -> None:
+    lines = of_rank(3, "ValueError: no rows").splitlines()
+    lines[line] = BAR + lines[line]
+    (chain,) = chains_of(compiled, *lines)
+    assert (told([chain]), chain.source.rank) == ([[("ValueError", "no rows")]], 3)
+    assert len(chain.root.frames) == 2
+
+
+def test_nul_bytes_in_a_traceback_change_nothing(compiled: Compiled) -> None:
+    text = of_rank(3, "ValueError: no rows").replace("rank3", "ra\0nk3").replace("Error", "Er\0ror")
+    (chain,) = chains_of(compiled, text)
+    assert (told([chain]), chain.source.rank) == ([[("ValueError", "no rows")]], 3)
+
+
+def test_windows_paths_are_the_user_s_or_a_library_s(compiled: Compiled) -> None:
+    text = traceback("ValueError: no rows", file=r"C:\Users\me\train.py").replace(
+        "/opt/lib/python3.11/site-packages/", r"C:\venv\Lib\site-packages\torch" "\\"
+    )
+    (chain,) = chains_of(compiled, text)
+    assert str(chain.innermost_user_frame) == r"C:\Users\me\train.py:42 in train"
