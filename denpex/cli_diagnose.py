@@ -8,6 +8,8 @@ import os
 import shutil
 import sys
 import textwrap
+import unicodedata
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,6 +31,9 @@ _OUTCOME_WORDS = {
     "no_failure": "No failure seen",
     "unreadable": "Unreadable",
 }
+# Control characters, and those that turn the direction of text or hide: a log may hold a terminal's
+# commands.
+_UNPRINTABLE = ("Cc", "Cf")
 _RANK_BASES = {"derived": "derived", "eliminated": "found by elimination"}
 
 
@@ -55,6 +60,8 @@ def _mask(files: Sequence[LogFile]) -> Masked:
 
 def _read(name: str) -> LogFile:
     if name == "-":
+        if sys.stdin.isatty():
+            print("denpex: reading the log from the terminal; Ctrl-D ends it", file=sys.stderr)
         return LogFile("stdin", _unpacked("standard input", sys.stdin.buffer.read()))
     try:
         with Path(name).open("rb") as file:
@@ -72,7 +79,7 @@ def _unpacked(name: str, data: bytes) -> bytes:
         return data
     try:
         return gzip.decompress(data)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise InputError(f"{name}: damaged gzip data: {error}") from error
 
 
@@ -86,7 +93,19 @@ def print_verdict(verdict: Verdict, masked: Masked | None) -> None:
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
     sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     for line in _lines(verdict, masked):
-        print(_wrapped(line, width))
+        print(_wrapped(_printable(line), width))
+
+
+def _printable(line: str) -> str:
+    """Return a line that does nothing to a terminal but show itself."""
+    if line.isascii() and line.isprintable():
+        return line
+    return "".join(
+        "\N{REPLACEMENT CHARACTER}"
+        if unicodedata.category(each) in _UNPRINTABLE and each != "\t"
+        else each
+        for each in line
+    )
 
 
 def _wrapped(line: str, width: int) -> str:
@@ -118,7 +137,7 @@ def _lines(verdict: Verdict, masked: Masked | None) -> Iterator[str]:
     yield from _fix(verdict)
     place = _placer(verdict)
     yield from _evidence(primary, place)
-    if primary is not None and primary.why:
+    if primary is not None and primary.why and primary.why != primary.summary:
         yield ""
         yield "Why"
         yield f"  {primary.why}"

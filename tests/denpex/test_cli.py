@@ -103,6 +103,29 @@ def test_damaged_gzip_data_is_said(tmp_path: Path) -> None:
     assert (done.returncode, b"damaged gzip data" in done.stderr) == (2, True)
 
 
+def test_garbled_gzip_data_is_said(tmp_path: Path) -> None:
+    packed = bytearray(gzip.compress(FAILED.encode() * 50))
+    packed[20:40] = b"\xff" * 20
+    log = tmp_path / "run.log.gz"
+    log.write_bytes(packed)
+    done = denpex("diagnose", str(log))
+    assert (done.returncode, b"damaged gzip data" in done.stderr) == (2, True)
+
+
+def test_a_log_commands_no_terminal() -> None:
+    bell, clear, backwards = "\a", "\x9b2J", "\u202e"
+    log = FAILED.replace("mask", f"m{bell}{clear}{backwards}ask")
+    done = denpex("diagnose", text=log, PYTHONUTF8="1")
+    text = done.stdout.decode()
+    assert "KeyError: 'm\ufffd\ufffd2J\ufffdask'" in text
+    assert not {bell, "\x9b", backwards} & set(text)
+
+
+def test_unreadable_says_so_once() -> None:
+    text = denpex("diagnose", text="").stdout.decode()
+    assert text.count("no text to read") == 1
+
+
 def test_bad_usage_has_status_two() -> None:
     assert denpex().returncode == 2
     assert denpex("diagnose", "--colour").returncode == 2
