@@ -13,7 +13,7 @@ from diagnosis.discretion import EngineError
 from diagnosis.paste import EmptyPasteError, PasteError, PasteTooLargeError, UnreadablePasteError
 from diagnosis.quota import AllowanceSpentError
 from diagnosis.store import StoreUnavailableError
-from diagnosis.submission import QuarantinedError
+from diagnosis.submission import BusyError, QuarantinedError
 
 __all__ = ["REFUSED", "Refusal", "refusal_of"]
 
@@ -71,6 +71,15 @@ def _unavailable(_error: StoreUnavailableError) -> Refusal:
     )
 
 
+def _busy(_error: BusyError) -> Refusal:
+    return Refusal(
+        HTTPStatus.SERVICE_UNAVAILABLE,
+        "Diagnoses cannot be taken at the moment: other logs keep us busy.",
+        "Your log was not kept, and your allowance is untouched. Send it again in half a minute.",
+        retry_after=_RETRY_SECONDS,
+    )
+
+
 def _engine_error(_error: EngineError) -> Refusal:
     return Refusal(
         HTTPStatus.INTERNAL_SERVER_ERROR,
@@ -95,6 +104,7 @@ _WORDS: Mapping[type[Exception], Callable[[Any], Refusal]] = {
     PasteError: _paste(HTTPStatus.BAD_REQUEST),
     AllowanceSpentError: _allowance_spent,
     StoreUnavailableError: _unavailable,
+    BusyError: _busy,
     EngineError: _engine_error,
     QuarantinedError: _quarantined,
 }

@@ -12,7 +12,8 @@ import hashlib
 import hmac
 import logging
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -28,16 +29,25 @@ from diagnosis.models import Job, new_job_id
 from diagnosis.paste import Upload, read_paste
 from diagnosis.visitors import Visitor
 
-__all__ = ["QuarantinedError", "Submission", "submit"]
+__all__ = ["BusyError", "QuarantinedError", "Submission", "submit"]
 
 logger = logging.getLogger(__name__)
 
 # Long enough that nobody has it by chance; the form's script makes 32 characters.
 _NONCE = re.compile(r"[\w-]{16,64}", re.ASCII)
 
+# Masking takes milliseconds for most logs and minutes for the worst, in the process that serves
+# pages. Half of its threads may do it at once; who waits for longer than this is asked to return.
+_PLACES_FOR_MASKING = threading.BoundedSemaphore(2)
+_PATIENCE_SECONDS = 2.0
+
 
 class QuarantinedError(Exception):
     """This very log ended every attempt of an earlier job, and is not tried again so soon."""
+
+
+class BusyError(Exception):
+    """Other logs are being masked, and take longer than a visitor should wait."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +66,8 @@ def submit(
     """Turn a submission into a queued job, and return it; a double click returns the same job.
 
     `given_cookie` is the cookie that the answer will set, where the visitor brings none. Raises
-    PasteError, QuarantinedError, quota.AllowanceSpentError, store.StoreUnavailableError or
-    discretion.EngineError; then nothing is kept and nothing is taken.
+    PasteError, QuarantinedError, quota.AllowanceSpentError, BusyError, store.StoreUnavailableError
+    or discretion.EngineError; then nothing is kept and nothing is taken.
     """
     logs = read_paste(submission.text, submission.uploads, settings.DENPEX_LOG_LIMIT_BYTES)
     digest = _digest(logs)
@@ -78,10 +88,22 @@ def submit(
         submission_key=key,
         expires_at=timezone.now() + tier.keep_for,
     )
-    with quoting_nothing():
+    with _place_for_masking(), quoting_nothing():
         masked = mask(logs)
     store.keep_log(job.pk, masked, int(tier.keep_for.total_seconds()))
     return _write(job, charges, day)
+
+
+@contextlib.contextmanager
+def _place_for_masking() -> Iterator[None]:
+    """Hold one of the places; raises BusyError where none becomes free in time."""
+    if not _PLACES_FOR_MASKING.acquire(timeout=_PATIENCE_SECONDS):
+        logger.warning("masking_is_busy")
+        raise BusyError
+    try:
+        yield
+    finally:
+        _PLACES_FOR_MASKING.release()
 
 
 def _write(job: Job, charges: Sequence[quota.Charge], day: dt.date) -> Job:

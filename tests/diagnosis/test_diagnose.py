@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
+import threading
 from http import HTTPStatus
 from typing import Any
 
@@ -303,6 +304,29 @@ def test_fault_in_masking_quotes_nothing_and_costs_nothing(
     assert "a fault of ours" in response.text
     assert "labels" not in caplog.text
     assert took_nothing()
+
+
+def test_busy_site_asks_to_return_and_costs_nothing(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Logs that take minutes to mask must not take all threads of the site."""
+    monkeypatch.setattr(submission, "_PLACES_FOR_MASKING", threading.Semaphore(0))
+    monkeypatch.setattr(submission, "_PATIENCE_SECONDS", 0.01)
+
+    response = paste(client)
+
+    assert response.status_code == HTTPStatus.SERVICE_UNAVAILABLE
+    assert response["Retry-After"] == "30"
+    assert "other logs keep us busy" in response.text
+    assert "KeyError" in response.text  # nothing is lost
+    assert took_nothing()
+
+
+def test_place_for_masking_is_given_back(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(submission, "_PLACES_FOR_MASKING", threading.Semaphore(1))
+    monkeypatch.setattr(submission, "_PATIENCE_SECONDS", 0.01)
+
+    assert [paste(client, f"{LOG}{n}").status_code for n in range(3)] == [303, 303, 303]
 
 
 def test_publishing_waits_for_the_commit(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
