@@ -38,6 +38,7 @@ _View = Callable[Concatenate[HttpRequest, _Parameters], HttpResponseBase]
 
 # A longer text is not sent back with a refusal; the browser's Back button still has it.
 _TEXT_SENT_BACK = 1_000_000
+_PLAIN_TEXT = "text/plain; charset=utf-8"
 
 
 def private(view: _View[_Parameters]) -> _View[_Parameters]:
@@ -150,9 +151,7 @@ def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
     data = found.read_file(number - 1) if isinstance(found, Answer) and number else None
     if data is None:
         return _gone(request, job_id)
-    response = HttpResponse(
-        data.decode("utf-8", "replace"), content_type="text/plain; charset=utf-8"
-    )
+    response = HttpResponse(data.decode("utf-8", "replace"), content_type=_PLAIN_TEXT)
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return response
 
@@ -171,7 +170,7 @@ def _see(request: HttpRequest, path: str) -> HttpResponse:
     """Lead to `path`; the body names it too, for who sent the form with a program."""
     response = HttpResponse(
         f"{request.build_absolute_uri(path)}\n",
-        content_type="text/plain; charset=utf-8",
+        content_type=_PLAIN_TEXT,
         status=HTTPStatus.SEE_OTHER,
     )
     response.headers["Location"] = path
@@ -195,11 +194,21 @@ def _form(
         "files_are_missing": bool(submission and submission.uploads),
         "failure": _failure(submission.asked_about if submission else request.GET.get("failure")),
     }
-    status = refusal.status if refusal else HTTPStatus.OK
-    response = render(request, "diagnosis/diagnose.html", ctx, status=status)
-    if refusal and refusal.retry_after is not None:
+    if refusal is None:
+        return render(request, "diagnosis/diagnose.html", ctx)
+    if _is_program(request):
+        response = HttpResponse(f"{refusal.message} {refusal.advice}\n", content_type=_PLAIN_TEXT)
+    else:
+        response = render(request, "diagnosis/diagnose.html", ctx)
+    response.status_code = refusal.status
+    if refusal.retry_after is not None:
         response.headers["Retry-After"] = str(refusal.retry_after)
     return response
+
+
+def _is_program(request: HttpRequest) -> bool:
+    """Say whether curl or a script asks: a browser says that it reads HTML."""
+    return request.headers.get("Accept") == "*/*"
 
 
 def _failure(slug: str | None) -> Failure | None:

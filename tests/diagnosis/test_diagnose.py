@@ -218,6 +218,14 @@ def test_fourth_of_a_day_is_told_when_the_allowance_returns(client: Client) -> N
     assert Job.objects.count() == 3
 
 
+def test_program_is_refused_in_plain_words(client: Client) -> None:
+    response = client.post("/diagnose/", {"log": " "}, headers={"Accept": "*/*"})
+
+    assert response.status_code == HTTPStatus.BAD_REQUEST
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    assert response.text.startswith("There is no log here yet. ")
+
+
 def test_refused_log_is_not_kept(client: Client, redis: Redis) -> None:
     for _ in range(4):
         paste(client)
