@@ -158,27 +158,21 @@ def _number(text: str | None) -> int | None:
 
 def _without_general(events: Sequence[Event], catalogue: Catalogue) -> list[Event]:
     """Leave out a general failure where a kind of it was seen in the same event or source."""
-    return [
-        event
-        for event in events
-        if not any(
-            _is_kind(other, event, catalogue) and _together(other, event) for other in events
-        )
-    ]
+    kinds: dict[str, list[Event]] = {}
+    for event in events:
+        for general in catalogue.general_failures(event.failure) if event.failure else ():
+            kinds.setdefault(general, []).append(event)
+    seen = {
+        general: {place for kind in found for place in _places(kind)}
+        for general, found in kinds.items()
+    }
+    return [event for event in events if not seen.get(event.failure or "", set()) & _places(event)]
 
 
-def _is_kind(special: Event, general: Event, catalogue: Catalogue) -> bool:
-    return (
-        special.failure is not None
-        and general.failure is not None
-        and general.failure in catalogue.general_failures(special.failure)
-    )
-
-
-def _together(one: Event, other: Event) -> bool:
-    if one.chain is not None and one.chain == other.chain:
-        return True
-    return one.subject.identity == other.subject.identity
+def _places(event: Event) -> set[tuple[object, ...]]:
+    """Return what two events share if they are one, or of one source."""
+    of_source = ("source", *event.subject.identity)
+    return {of_source} if event.chain is None else {of_source, ("chain", event.chain)}
 
 
 def _alike(one: Event, other: Event) -> bool:
@@ -201,22 +195,45 @@ def _explanations(events: Sequence[Event], catalogue: Catalogue) -> dict[int, Ex
     Rules look at failures and roles, not at ranks; so one event of each kind stands for its likes,
     and a thousand ranks cost no more than a dozen.
     """
-    kinds: dict[tuple[object, ...], Event] = {}
-    for event in events:
-        kinds.setdefault((event.name, event.role, event.chain, event.depth), event)
+    chains = _by_chain(events)
+    kinds = _kinds(events)
     by_kind: dict[tuple[str, str], Explained | None] = {}
     found: dict[int, Explained] = {}
     for event in events:
-        explained = _explained_in_chain(event, events)
+        explained = _explained_in_chain(event, chains)
         if explained is None:
             kind = (event.name, event.role)
             if kind not in by_kind:
-                by_kind[kind] = _explanation(event, kinds.values(), catalogue)
+                by_kind[kind] = _explanation(event, kinds, catalogue)
             general = by_kind[kind]
             explained = None if general is None else replace(general, event=event)
         if explained is not None:
             found[id(event)] = explained
     return found
+
+
+def _by_chain(events: Iterable[Event]) -> Mapping[int, Sequence[Event]]:
+    chains: dict[int, list[Event]] = {}
+    for event in events:
+        if event.chain is not None:
+            chains.setdefault(event.chain, []).append(event)
+    return chains
+
+
+def _kinds(events: Iterable[Event]) -> Sequence[Event]:
+    """Return an event of each failure and role; of what no failure is known for, two by role.
+
+    Nothing is explained by its like, so that of the unknown a second name may be needed.
+    """
+    kinds: dict[tuple[object, ...], Event] = {}
+    names: dict[str, set[str]] = {}
+    for event in events:
+        known = names.setdefault(event.role, set())
+        if event.failure is None and len(known) < 2:
+            known.add(event.name)
+        if event.failure is not None or event.name in known:
+            kinds.setdefault((event.name, event.role), event)
+    return list(kinds.values())
 
 
 def _explanation(event: Event, others: Iterable[Event], catalogue: Catalogue) -> Explained | None:
@@ -227,16 +244,12 @@ def _explanation(event: Event, others: Iterable[Event], catalogue: Catalogue) ->
     return None
 
 
-def _explained_in_chain(event: Event, events: Sequence[Event]) -> Explained | None:
+def _explained_in_chain(event: Event, chains: Mapping[int, Sequence[Event]]) -> Explained | None:
     """Return the exception that was being handled when Python raised this one, or None."""
     if event.chain is None:
         return None
-    for other in events:
-        if (
-            other.chain == event.chain
-            and other.depth < event.depth
-            and LEVELS.index(other.role) <= LEVELS.index(event.role)
-        ):
+    for other in chains[event.chain]:
+        if other.depth < event.depth and LEVELS.index(other.role) <= LEVELS.index(event.role):
             return Explained(event, other, "chain")
     return None
 

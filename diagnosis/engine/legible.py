@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from diagnosis.engine.text import Text
+from diagnosis.engine.unfolded import HEAD_MARKS
 
 __all__ = ["TOO_LITTLE", "is_too_little", "why_unreadable"]
 
@@ -58,7 +59,7 @@ def _length(data: bytes) -> int:
 
 
 def _reason(text: Text) -> str | None:
-    head = text.counted[:_SAMPLE_BYTES]
+    head = text.counted[:_SAMPLE_BYTES].translate(None, HEAD_MARKS)
     for magic, kind in _MAGIC:
         if head.startswith(magic):
             return f"This is {kind}, not a log."

@@ -13,6 +13,7 @@ from itertools import accumulate
 
 from diagnosis.engine.anchors import is_anchored, pattern_of, stands_in
 from diagnosis.engine.compiled import Compiled
+from diagnosis.engine.patterns import BytePattern
 from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Source, merge
 from diagnosis.engine.stamps import year_told
@@ -68,6 +69,7 @@ class Log:
     compiled: Compiled
     hits: dict[int, list[tuple[int, int]]]
     joined: dict[tuple[int, int], bytes] = field(default_factory=dict)
+    searched: dict[tuple[BytePattern, int, int], list[int]] = field(default_factory=dict)
     _lines: dict[tuple[int, int], Line] = field(default_factory=dict)
     year: int | None = None
     _inherited: tuple[Sections, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
 
 from diagnosis.engine.log import Line, Log
@@ -25,6 +26,9 @@ _START = BytePattern(
 )
 # How far behind a fault the resumed work is looked for.
 _REACH_BYTES = 4 << 20
+# What is searched at a time, and how far a match may reach into what follows.
+_BLOCK_BYTES = 1 << 16
+_LONGEST_MATCH = 64
 
 
 def lines_of_progress(log: Log, line: Line) -> Iterator[Line]:
@@ -49,9 +53,24 @@ def lines_of_start(log: Log, line: Line) -> Iterator[Line]:
 
 
 def _lines_with(log: Log, pattern: BytePattern, file: int, start: int) -> Iterator[Line]:
-    data = log.texts[file].data[start : start + _REACH_BYTES]
+    """Yield the lines behind `start` with a match; a block is searched once, however many ask."""
+    size = len(log.texts[file].data)
+    last = min(start + _REACH_BYTES, size)
+    for block in range(start // _BLOCK_BYTES, last // _BLOCK_BYTES + 1):
+        known = log.searched.get((pattern, file, block))
+        if known is None:
+            known = log.searched[pattern, file, block] = list(_places(log, pattern, file, block))
+        for place in known[bisect_left(known, start) :]:
+            yield log.line_at(file, place)
+
+
+def _places(log: Log, pattern: BytePattern, file: int, block: int) -> Iterator[int]:
+    """Yield where the first match of each line begins, of the lines that match within a block."""
+    start = block * _BLOCK_BYTES
+    data = log.texts[file].data[start : start + _BLOCK_BYTES + _LONGEST_MATCH]
     offset = 0
-    while (found := pattern.search(data, offset)) is not None:
-        line = log.line_at(file, start + found.start)
-        yield line
-        offset = line.end - start
+    while (found := pattern.search(data, offset)) is not None and found.start < _BLOCK_BYTES:
+        yield start + found.start
+        offset = data.find(b"\n", found.end)
+        if offset < 0:
+            return

@@ -38,7 +38,11 @@ _REDRAWN_BYTES = 1 << 16
 _RANK_MARK = b"[rank"
 _TORN_BYTES = 1 << 12
 # What may stand right before it: another label, a stamp in brackets, the end of a progress bar.
-_LABEL = re.compile(rb"(?:\[[^\]\n]{1,64}\]:?|^[\w.-]{1,64}:|\|)$")
+_LABEL = re.compile(rb"(?:\[[^\]\n]{1,64}\]:?|[|\x1f])$")
+_HOST = re.compile(rb"[\w.-]{1,64}:$")
+_LONGEST_LABEL = 80
+# No line is longer; what goes on without a feed is cut there.
+_LONGEST_LINE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,19 +93,42 @@ class Text:
     def bounds(self, offset: int) -> tuple[int, int]:
         """Return where the line of `data` that holds `offset` starts and ends, without its feed.
 
-        Where ranks tore each other's lines, the line of one ends where that of the next begins.
+        Where ranks tore each other's lines, the line of one ends where that of the next begins. A
+        line without end is looked on as several.
         """
-        start = self.data.rfind(b"\n", 0, offset) + 1
-        end = self.data.find(b"\n", offset)
-        end = len(self.data) if end < 0 else end
-        place = self.data.find(_RANK_MARK, start + 1, min(end, start + _TORN_BYTES))
-        while place >= 0:
-            if _is_torn(self.data[start:place]):
-                if place > offset:
-                    return start, place
-                start = place
-            place = self.data.find(_RANK_MARK, place + 1, min(end, start + _TORN_BYTES))
-        return start, end
+        data = self.data
+        least = max(0, offset - offset % _LONGEST_LINE - _LONGEST_LINE)
+        start = max(data.rfind(b"\n", least, offset) + 1, least)
+        most = offset - offset % _LONGEST_LINE + 2 * _LONGEST_LINE
+        end = data.find(b"\n", offset, most)
+        end = min(len(data), most) if end < 0 else end
+        if data.find(_RANK_MARK, max(start + 1, offset - _TORN_BYTES), offset + _TORN_BYTES) < 0:
+            return start, end
+        return self._torn_bounds(offset, start, end)
+
+    def _torn_bounds(self, offset: int, start: int, end: int) -> tuple[int, int]:
+        """Narrow the bounds of a line to what one rank wrote of it."""
+        begin = start
+        place = offset + len(_RANK_MARK)
+        while (
+            place := self.data.rfind(_RANK_MARK, max(start + 1, offset - _TORN_BYTES), place)
+        ) >= 0:
+            if place <= offset and self._is_torn(start, place):
+                begin = place
+                break
+            place += len(_RANK_MARK) - 1
+        place = max(begin, offset)
+        while (place := self.data.find(_RANK_MARK, place + 1, min(end, offset + _TORN_BYTES))) >= 0:
+            if self._is_torn(start, place):
+                return begin, place
+        return begin, end
+
+    def _is_torn(self, start: int, place: int) -> bool:
+        """Say whether text stands right before the mark of a rank, and no label."""
+        before = self.data[max(start, place - _LONGEST_LABEL) : place]
+        whole = place - start <= _LONGEST_LABEL
+        label = _LABEL.search(before) or (whole and _HOST.match(before))
+        return not before[-1:].isspace() and not label
 
     def redrawn_from(self, start: int) -> int | None:
         """Return where the text begins that the line at `start` is drawn over; None if over none.
@@ -127,11 +154,6 @@ class Text:
                 return len(self.counted)
             offset, missing = found + 1, missing - 1
         return offset
-
-
-def _is_torn(before: bytes) -> bool:
-    """Say whether text stands right before the mark of a rank, and no label."""
-    return not before[-1:].isspace() and _LABEL.search(before) is None
 
 
 def prepare(log: LogFile, unfold: Callable[[bytes], bytes] | None = None) -> Text:

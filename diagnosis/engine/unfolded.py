@@ -13,12 +13,13 @@ from collections.abc import Callable
 
 from diagnosis.engine.records import Opened, RecordKeys, read_record
 
-__all__ = ["HEAD", "read_head", "unfold", "without_head"]
+__all__ = ["HEAD", "HEAD_MARKS", "read_head", "unfold", "without_head"]
 
 # The ASCII unit separator stands at either end of a head, the record separator between what it
 # tells; no logger prints them.
 HEAD = b"\x1f"
 _BETWEEN = b"\x1e"
+HEAD_MARKS = HEAD + _BETWEEN
 _HEAD = re.compile(rb"\x1f(?P<told>[^\x1f\n]*)\x1f")
 _PLAIN = bytes.maketrans(b"\n\r\x1e\x1f", b"    ")
 _OPENING = re.compile(rb'\{ ?"')

@@ -67,10 +67,12 @@ def raised_in_paragraphs(text: Text, headers: Iterable[int]) -> Iterator[tuple[i
 
     `headers` are the offsets at which headers of tracebacks end.
     """
-    for header in headers:
-        if text.data[header + 1 : header + 3] == b":\n":
-            continue
-        start, end = text.bounds(header)
+    bounds = (
+        text.bounds(header)
+        for header in headers
+        if text.data[header + 1 : header + 3] != b":\n"  # most headers end their line
+    )
+    for start, end in dict.fromkeys(bounds):
         line = text.data[start:end]
         if is_paragraph(line):
             raised = [part.raised for part in parts(line) if part.raised]

@@ -1,4 +1,5 @@
 import json
+import sys
 
 import jsonschema
 import pytest
@@ -278,3 +279,38 @@ def test_any_input_gives_a_verdict_valid_by_the_schema(data: bytes | str) -> Non
     raw = data if isinstance(data, bytes) else data.encode()
     verdict = diagnose([LogFile("log.txt", raw)], engine())
     SCHEMA.validate(json.loads(verdict.as_json()))
+
+
+def unlike(number: int) -> str:
+    return f"Odd{number}Error: x"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "x[rank1]: KeyError: 'a' ",
+        'Traceback (most recent call last): File "a.py", line 1, in f ',
+        "KeyError: 'a'\r",
+        '{"message": "KeyError"}\n',
+        lambda number: unlike(number) + "\n",
+        lambda number: traceback(unlike(number)) + "\n",
+        lambda number: of_rank(number, PEER_CLOSED) + "\n",
+    ],
+)
+def test_work_grows_in_step_with_the_log(compiled: Compiled, part) -> None:
+    work = []
+    for count in (200, 800):
+        text = "".join(part(number) if callable(part) else part for number in range(count))
+        calls = 0
+
+        def count_call(_frame, event: str, _argument) -> None:
+            nonlocal calls
+            calls += event in ("call", "c_call")
+
+        sys.setprofile(count_call)
+        try:
+            diagnose([LogFile("log.txt", text.encode())], compiled)
+        finally:
+            sys.setprofile(None)
+        work.append(calls)
+    assert work[1] < 8 * work[0]
