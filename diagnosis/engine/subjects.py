@@ -24,6 +24,8 @@ _SNIPPET_BYTES = 1 << 15
 # ray/_private/ray_logging/__init__.py: one line stands for the same line of several processes.
 _RAY_REPEATED = b"x across cluster]"
 _SPAWN_QUOTE = probe_pattern("spawn-quoted-error")
+# Blank lines between the quotation's header and the traceback that it quotes.
+_QUOTE_GAP = 64
 _SPAWN_CAPTURES = r"-- Process (?P<local_rank>\d+) terminated"
 # torch/distributed/checkpoint/api.py, CheckpointException: the header of a rank's traceback.
 _GATHERED_CAPTURES = r"Traceback \(most recent call last\): \(RANK (?P<rank>\d+)\)"
@@ -74,6 +76,7 @@ class Subjects:
         self._blocks = [captured for _, captured in blocks]
         self._quotes = {line.key for line in log.lines_with(_QUOTED_ERROR)}
         self._spawned = log.lines_with(_SPAWN_QUOTE)
+        self._spawned_keys = [line.key for line in self._spawned]
         self._snippets = log.lines_with(_RAY_SNIPPET)
         self._snippet_keys = [line.key for line in self._snippets]
 
@@ -116,15 +119,15 @@ class Subjects:
 
     def _spawned_by(self, chain: Chain) -> Subject | None:
         """Return the child of torch.multiprocessing whose traceback its parent quotes."""
-        for quote in self._spawned:
-            lines = self._log.texts[quote.file].data[quote.end : chain.first.start]
-            if (
-                quote.file == chain.first.file
-                and quote.start < chain.first.start
-                and not lines.strip()
-            ):
-                return self.of_captures(capture(_SPAWN_CAPTURES, quote.facts.message), chain.first)
-        return None
+        place = bisect_right(self._spawned_keys, chain.first.key) - 1
+        if place < 0:
+            return None
+        quote = self._spawned[place]
+        between = self._log.texts[quote.file].data[quote.end : quote.end + _QUOTE_GAP]
+        near = quote.file == chain.first.file and chain.first.start - quote.end <= len(between)
+        if not near or between[: chain.first.start - quote.end].strip():
+            return None
+        return self.of_captures(capture(_SPAWN_CAPTURES, quote.facts.message), chain.first)
 
     def of_observation(self, observation: Observation, chains: Sequence[Chain]) -> Subject:
         """Return whom an observation is about: what it captured, else who printed it."""

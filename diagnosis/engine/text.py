@@ -102,26 +102,25 @@ class Text:
         most = offset - offset % _LONGEST_LINE + 2 * _LONGEST_LINE
         end = data.find(b"\n", offset, most)
         end = min(len(data), most) if end < 0 else end
-        if data.find(_RANK_MARK, max(start + 1, offset - _TORN_BYTES), offset + _TORN_BYTES) < 0:
+        first, last = max(start + 1, offset - _TORN_BYTES), min(end, offset + _TORN_BYTES)
+        if data.find(_RANK_MARK, first, last) < 0:
             return start, end
-        return self._torn_bounds(offset, start, end)
+        begin = self._torn_before(start, first, offset)
+        return begin, self._torn_behind(start, max(begin, offset) + 1, last, end)
 
-    def _torn_bounds(self, offset: int, start: int, end: int) -> tuple[int, int]:
-        """Narrow the bounds of a line to what one rank wrote of it."""
-        begin = start
-        place = offset + len(_RANK_MARK)
-        while (
-            place := self.data.rfind(_RANK_MARK, max(start + 1, offset - _TORN_BYTES), place)
-        ) >= 0:
-            if place <= offset and self._is_torn(start, place):
-                begin = place
-                break
-            place += len(_RANK_MARK) - 1
-        place = max(begin, offset)
-        while (place := self.data.find(_RANK_MARK, place + 1, min(end, offset + _TORN_BYTES))) >= 0:
-            if self._is_torn(start, place):
-                return begin, place
-        return begin, end
+    def _torn_before(self, start: int, first: int, offset: int) -> int:
+        """Return the last place from `first` to `offset` where another rank cut in, or `start`."""
+        place = self.data.rfind(_RANK_MARK, first, offset + len(_RANK_MARK))
+        while place >= 0 and not self._is_torn(start, place):
+            place = self.data.rfind(_RANK_MARK, first, place)
+        return start if place < 0 else place
+
+    def _torn_behind(self, start: int, first: int, last: int, end: int) -> int:
+        """Return the first place from `first` to `last` where another rank cuts in, or `end`."""
+        place = self.data.find(_RANK_MARK, first, last)
+        while place >= 0 and not self._is_torn(start, place):
+            place = self.data.find(_RANK_MARK, place + 1, last)
+        return end if place < 0 else place
 
     def _is_torn(self, start: int, place: int) -> bool:
         """Say whether text stands right before the mark of a rank, and no label."""
