@@ -269,6 +269,17 @@ FRAGMENTS = st.sampled_from(
         "step 3/10",
         PEER_CLOSED,
         '{"log": "',
+        '"}',
+        "\\n",
+        "\x1f[rank9]rank=9\x1f",
+        "> ",
+        " 12%|#2 | 12/100 [00:01<00:09]",
+        ' File "/app/x.py", line 3, in f ',
+        "Traceback (most recent call last): (RANK 2)",
+        "-- Process 1 terminated with the following error:",
+        "1: W1130 06:19:53.682000 23821 torch/distributed/run.py:874] ",
+        "Received a dump signal due to a collective timeout from  rank 2",
+        "last enqueued NCCL work: 5",
         "(RayTrainWorker pid=7) ",
     ]
 )
