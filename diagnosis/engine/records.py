@@ -74,8 +74,8 @@ def _opened(keys: RecordKeys, record: object, text: bytes, start: int) -> Opened
     if not isinstance(record, dict):
         return None
     found: dict[str, tuple[int, str, bytes]] = {}
-    for key in record.keys() & keys.places.keys():
-        for place in keys.places[key]:
+    for key in record:
+        for place in keys.places.get(key, ()):
             if place.field in found and found[place.field][0] <= place.order:
                 continue
             value = _plain(_under(record, place.name))

@@ -6,8 +6,6 @@ from denpex.evaluation import Case, read_cases
 from diagnosis.engine import Compiled, LogFile, diagnose, load_compiled
 from tests.diagnosis.engine.metamorphic import Sample
 
-CASES = Path(__file__).parents[2] / "cases"
-
 
 @pytest.fixture(scope="session")
 def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
@@ -16,9 +14,15 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Compiled:
 
 
 @pytest.fixture(scope="session")
-def cases() -> list[Case]:
+def cases_folder() -> Path:
+    """Where the open cases are."""
+    return Path(__file__).parents[2] / "cases"
+
+
+@pytest.fixture(scope="session")
+def cases(cases_folder: Path) -> list[Case]:
     """The open cases."""
-    return read_cases(CASES)
+    return read_cases(cases_folder)
 
 
 @pytest.fixture(scope="session")
