@@ -45,6 +45,7 @@ _NO_EXCEPTION = re.compile(
     rb"(?:INFO|DEBUG|WARNING|WARN|ERROR|CRITICAL|NOTE|note|File)\b"
     rb"|(?!\w*" + _SUFFIX + rb":)[A-Z]\w*: +[\d.]+(?:%|/|,|$| )"
 )
+_TORN_TYPE = re.compile(rb"(?:[A-Z][a-z]+)+?(?:Error|Exception)")
 # A progress bar, as tqdm redraws it.
 _BAR = re.compile(rb"\d{1,3}%\|")
 _LIBRARY = re.compile(
@@ -224,15 +225,31 @@ def _ended(
     """Close a traceback at the line that names its exception; None if this is no such line."""
     match = None if _NO_EXCEPTION.match(body) else _EXCEPTION.match(body.rstrip())
     if match is None:
+        named, message = _torn_type(lines, body), body.removeprefix(b": ")
+    else:
+        named, message = match["type"] or match["bare"], match["message"] or b""
+    if named is None:
         return None
     continuation = list(_message_lines(log, line))
     return Traceback(
         lines=(*lines, line, *continuation),
         frames=tuple(frames),
-        type=_text(match["type"] or match["bare"]),
-        message=_text(match["message"] or b"").strip(),
+        type=_text(named),
+        message=_text(message).strip(),
         last=continuation[-1] if continuation else line,
     )
+
+
+def _torn_type(lines: Sequence[Line], body: bytes) -> bytes | None:
+    """Return the type of the exception whose message another process cut off, colon and all.
+
+    Python writes the type and the rest of the line one after the other.
+    """
+    if not body.startswith(b": ") or not body[2:].strip():
+        return None
+    above = (_TORN_TYPE.search(line.facts.message) for line in reversed(lines[-_STRAYS:]))
+    found = next((match for match in above if match is not None), None)
+    return None if found is None else found[0]
 
 
 def _message_lines(log: Log, line: Line) -> Iterator[Line]:

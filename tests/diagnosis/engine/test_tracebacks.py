@@ -158,3 +158,20 @@ def test_windows_paths_are_the_user_s_or_a_library_s(compiled: Compiled) -> None
     )
     (chain,) = chains_of(compiled, text)
     assert str(chain.innermost_user_frame) == r"C:\Users\me\train.py:42 in train"
+
+
+def test_a_message_that_another_process_cut_off_its_type_is_joined(compiled: Compiled) -> None:
+    lines = traceback("").splitlines()
+    (chain,) = chains_of(
+        compiled,
+        *lines[:5],
+        '    RuntimeErrorRuntimeErrortorch._C._cuda_setDevice(device)  File "/app/x.py", line 3',
+        ": CUDA error: invalid device ordinal",
+    )
+    assert told([chain]) == [[("RuntimeError", "CUDA error: invalid device ordinal")]]
+
+
+def test_a_colon_without_a_type_above_is_no_exception(compiled: Compiled) -> None:
+    lines = traceback("ValueError: no rows").splitlines()
+    (chain,) = chains_of(compiled, *lines[:3], ": progress 3", *lines[3:])
+    assert told([chain]) == [[("ValueError", "no rows")]]
