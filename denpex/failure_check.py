@@ -15,13 +15,13 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import re2
 import yaml
 
 from diagnosis.engine import Compiled, LogFile, Verdict, diagnose, load_compiled
 from diagnosis.engine.anchors import scan_form
 from diagnosis.engine.masking import mask
 from diagnosis.engine.pattern_rules import faults
+from diagnosis.engine.patterns import BytePattern, PatternError
 from diagnosis.engine.scanner import Scanner
 from encyclopedia.catalogue import (
     FAILURES,
@@ -135,11 +135,9 @@ def _compile_faults(pattern: str) -> Iterator[str]:
 
 
 def _re2_faults(pattern: str) -> Iterator[str]:
-    options = re2.Options()
-    options.log_errors = False
     try:
-        re2.compile(pattern, options)
-    except re2.error as error:
+        BytePattern(pattern)
+    except PatternError as error:
         yield f"is not RE2: {error}"
 
 

@@ -7,7 +7,7 @@ reason. What no rule explains is a root; the loudness of a line counts for nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
 from diagnosis.engine.events import Event, with_role
@@ -23,10 +23,9 @@ LEVELS = ("cause", "crash", "symptom", "exit", "consequence", "summary")
 
 @dataclass(frozen=True, slots=True)
 class Explained:
-    """An event that is not the root, and the event and rule that explain it."""
+    """An event that is not the root, and the rule that explains it."""
 
     event: Event
-    by: Event | None
     reason: str
 
 
@@ -98,11 +97,11 @@ def judge(
     root, alike, rivals = _root(standing, explanations, clock)
     chosen = {id(event) for event in (root, *alike, *rivals)}
     explained = [
-        explanations.get(id(event)) or Explained(event, root, "less")
+        explanations.get(id(event)) or Explained(event, "less")
         for event in standing
         if id(event) not in chosen
     ]
-    explained.extend(Explained(event, root, "later") for event in later)
+    explained.extend(Explained(event, "later") for event in later)
     return Judgement(
         root=root,
         peers=alike,
@@ -115,9 +114,7 @@ def judge(
 
 def _stopped(interrupt: Event, events: Sequence[Event], recovered: Sequence[Recovery]) -> Judgement:
     """Return the judgement on a run that a person stopped."""
-    explained = tuple(
-        Explained(event, interrupt, "interrupted") for event in events if event is not interrupt
-    )
+    explained = tuple(Explained(event, "interrupted") for event in events if event is not interrupt)
     return Judgement(explained=explained, recovered=tuple(recovered), interrupted=interrupt)
 
 
@@ -197,18 +194,17 @@ def _explanations(events: Sequence[Event], catalogue: Catalogue) -> dict[int, Ex
     """
     chains = _by_chain(events)
     kinds = _kinds(events)
-    by_kind: dict[tuple[str, str], Explained | None] = {}
+    by_kind: dict[tuple[str, str], str | None] = {}
     found: dict[int, Explained] = {}
     for event in events:
-        explained = _explained_in_chain(event, chains)
-        if explained is None:
+        reason = "chain" if _is_raised_while_handling(event, chains) else None
+        if reason is None:
             kind = (event.name, event.role)
             if kind not in by_kind:
-                by_kind[kind] = _explanation(event, kinds, catalogue)
-            general = by_kind[kind]
-            explained = None if general is None else replace(general, event=event)
-        if explained is not None:
-            found[id(event)] = explained
+                by_kind[kind] = _reason(event, kinds, catalogue)
+            reason = by_kind[kind]
+        if reason is not None:
+            found[id(event)] = Explained(event, reason)
     return found
 
 
@@ -236,22 +232,21 @@ def _kinds(events: Iterable[Event]) -> Sequence[Event]:
     return list(kinds.values())
 
 
-def _explanation(event: Event, others: Iterable[Event], catalogue: Catalogue) -> Explained | None:
+def _reason(event: Event, others: Iterable[Event], catalogue: Catalogue) -> str | None:
+    """Return the first rule by which another event explains this one, or None."""
     for reason, rule in RULES.items():
         for other in others:
             if not _alike(other, event) and rule(other, event, catalogue):
-                return Explained(event, other, reason)
+                return reason
     return None
 
 
-def _explained_in_chain(event: Event, chains: Mapping[int, Sequence[Event]]) -> Explained | None:
-    """Return the exception that was being handled when Python raised this one, or None."""
-    if event.chain is None:
-        return None
-    for other in chains[event.chain]:
-        if other.depth < event.depth and LEVELS.index(other.role) <= LEVELS.index(event.role):
-            return Explained(event, other, "chain")
-    return None
+def _is_raised_while_handling(event: Event, chains: Mapping[int, Sequence[Event]]) -> bool:
+    """Say whether Python raised this while it was handling another exception of the chain."""
+    return event.chain is not None and any(
+        other.depth < event.depth and LEVELS.index(other.role) <= LEVELS.index(event.role)
+        for other in chains[event.chain]
+    )
 
 
 def _by_edge(cause: Event, effect: Event, catalogue: Catalogue) -> bool:

@@ -11,7 +11,6 @@ from typing import Any
 
 from diagnosis.engine.anchors import scan_form
 from diagnosis.engine.cache import Recipe, digest_of_files, load_or_build
-from diagnosis.engine.identities import load_identity_patterns
 from diagnosis.engine.probes import PROBES, STACK
 from diagnosis.engine.scanner import Scanner
 from diagnosis.engine.sources import SECTION_PATTERN, Envelopes
@@ -50,26 +49,27 @@ def compile_catalogue(catalogue: Catalogue, fingerprint: str) -> Compiled:
     # YAML is read only when the cache is built, and takes longer to import than a log to diagnose.
     from diagnosis.engine.envelope_files import load_envelopes
 
+    envelopes = load_envelopes()
     index: dict[str, int] = {}
-    for pattern in _patterns(catalogue):
+    for pattern in _patterns(catalogue, envelopes):
         index.setdefault(pattern, len(index))
     return Compiled(
         catalogue=catalogue,
         index=index,
-        envelopes=load_envelopes(),
+        envelopes=envelopes,
         scanner=Scanner([scan_form(pattern).encode() for pattern in index]),
         fingerprint=fingerprint,
         version=VERSION,
     )
 
 
-def _patterns(catalogue: Catalogue) -> Iterator[str]:
+def _patterns(catalogue: Catalogue, envelopes: Envelopes) -> Iterator[str]:
     for probe in PROBES:
         yield probe.pattern
     for part in STACK:
         yield part.pattern
     yield SECTION_PATTERN
-    for identity in load_identity_patterns():
+    for identity in envelopes.identities:
         yield identity.pattern
     for failure in catalogue:
         for signature in failure.signatures:

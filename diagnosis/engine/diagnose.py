@@ -29,8 +29,6 @@ from diagnosis.engine.verdict import Coverage, Verdict
 
 __all__ = ["diagnose"]
 
-_SMALLEST_SKEW = 0.1
-
 
 def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
     """Say why the run that wrote these files died, which rank went first, and what to do.
@@ -106,13 +104,6 @@ def _coverage(log: Log, ranks_seen: int, world_size: int | None, skew: Skew) -> 
         clock_skew={host: round(offset, 3) for host, offset in sorted(skew.offsets.items())}
         or None,
     )
-
-
-def _told_skew(skew: Skew) -> dict[str, float] | None:
-    """Return the clocks' offsets where they are worth a word: a tenth of a second or more."""
-    if max(map(abs, skew.offsets.values()), default=0.0) < _SMALLEST_SKEW:
-        return None
-    return {host: round(offset, 3) for host, offset in sorted(skew.offsets.items())}
 
 
 def _is_cut(data: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from signal import SIGTERM
 
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.matches import capture
@@ -12,7 +13,6 @@ from diagnosis.engine.subjects import Subject, Subjects
 
 __all__ = ["ProcessEnd", "read_ends"]
 
-_TERMINATED = 15
 # 128 + n is how a shell reports signal n (POSIX, Exit Status for Commands).
 _SHELL_SIGNAL_BASE = 128
 
@@ -35,7 +35,7 @@ class ProcessEnd:
     @property
     def is_failure(self) -> bool:
         """Say whether the process ended badly of itself."""
-        if self.forced or self.signal == _TERMINATED:
+        if self.forced or self.signal == SIGTERM:
             return False
         return self.signal is not None or self.exitcode not in (None, 0)
 

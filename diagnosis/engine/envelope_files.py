@@ -67,14 +67,12 @@ class Sample:
     """A line as its emitter prints it and what must be read from it.
 
     `tells` are fields of `Source`, `severity`, `clock`, `zone_known` and `time` (seconds, or ISO
-    text taken as UTC); of an identity, its captures. `message` and `prefix` are held where they
-    are not None.
+    text taken as UTC); of an identity, its captures. `message` is held where it is not None.
     """
 
     line: str
     tells: Mapping[str, Any]
     message: str | None
-    prefix: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,10 +237,10 @@ def _compiled(pattern: str, where: str) -> BytePattern:
 
 
 def _sample(body: Any, where: str) -> Sample:
-    keys = {"line", "tells", "message", "prefix"}
+    keys = {"line", "tells", "message"}
     if not isinstance(body, dict) or not body.get("line") or set(body) - keys:
-        raise EnvelopeError(f"{where}: a sample has a line, and may have tells, message, prefix")
-    return Sample(body["line"], body.get("tells") or {}, body.get("message"), body.get("prefix"))
+        raise EnvelopeError(f"{where}: a sample has a line, and may have tells, message")
+    return Sample(body["line"], body.get("tells") or {}, body.get("message"))
 
 
 def _time_format(body: _Body, pattern: str, where: str) -> TimeFormat:
@@ -293,7 +291,6 @@ def _envelope(body: _Body, pattern: str, where: str) -> Envelope:
         raise EnvelopeError(f"{where}: follows is one of {places}")
     return Envelope(
         name=body["name"],
-        family=where.partition(".")[0],
         pattern=pattern,
         sets=_sets(body, where),
         time_format=_time_name(body),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from signal import SIGABRT
 from typing import NamedTuple
 
 from diagnosis.engine.endings import ProcessEnd
@@ -46,8 +47,6 @@ _BARE = re.compile(
 
 # Stands for the type where a log ends, or falls silent, within a traceback.
 UNNAMED = "An exception whose name this log does not show"
-# A process that aborts has said why, if only to another log: it tells no more than an exit.
-_ABORTED = 6
 
 
 class Witness(NamedTuple):
@@ -366,7 +365,8 @@ def _unexplained_ends(ends: Sequence[ProcessEnd], events: Sequence[Event]) -> It
         yielded.add(identity)
         yield Event(
             failure=None,
-            role="exit" if end.signal in (None, _ABORTED) else "crash",
+            # A process that aborts has said why, if only to another log.
+            role="exit" if end.signal in (None, SIGABRT) else "crash",
             subject=end.subject,
             first=end.line,
             hit=end.line.hit,

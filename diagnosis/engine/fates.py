@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from signal import SIGTERM
 
 from diagnosis.engine.causality import Judgement
 from diagnosis.engine.endings import ProcessEnd
@@ -109,7 +110,7 @@ def words_of_fate(
     initiating_rank: int | None,
 ) -> dict[int, str]:
     """Return the strongest thing that is known of each rank: what is said last wins."""
-    told = {end.subject.rank for end in ends if end.told or end.forced or end.signal == _TERMINATED}
+    told = {end.subject.rank for end in ends if end.told or end.forced or end.signal == SIGTERM}
     unhurt = "finished" if judgement.root is None else "torn_down"
     words = {rank: unhurt if rank in roster.present else "not_in_this_log" for rank in roster.ranks}
     for fate, ranks in (
@@ -122,9 +123,6 @@ def words_of_fate(
     if initiating_rank in words:
         words[initiating_rank] = "initiated"
     return words
-
-
-_TERMINATED = 15
 
 
 def _ranks_with_role(judgement: Judgement, role: str) -> Iterator[int]:

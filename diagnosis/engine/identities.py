@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from diagnosis.engine.sightings import Count, IdentityPattern, Sighting, read_sightings
-from diagnosis.engine.sources import NO_WORKERS, Source, default_envelopes
+from diagnosis.engine.sources import NO_WORKERS, Source
 
 if TYPE_CHECKING:
     from diagnosis.engine.log import Line, Log
@@ -24,7 +24,6 @@ __all__ = [
     "RankFacts",
     "Told",
     "identify",
-    "load_identity_patterns",
     "read_identities",
 ]
 
@@ -214,11 +213,6 @@ _T = TypeVar("_T")
 _UNKNOWN = RankFacts()
 # Where a process runs, the narrowest first.
 _PLACES = ("pod", "host", "label")
-
-
-def load_identity_patterns() -> tuple[IdentityPattern, ...]:
-    """Return the patterns that ship with the engine, for the scan of the log."""
-    return default_envelopes().identities
 
 
 def read_identities(log: Log) -> Identities:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from diagnosis.engine.addresses import ADDRESS_REACH, ip_v4, is_plain
 from diagnosis.engine.mask_spans import Span
-from diagnosis.engine.scanner import Scanner
+from diagnosis.engine.scanner import OVERLAP_BYTES, Scanner, windows
 
 if TYPE_CHECKING:
     from diagnosis.engine.masking import Masker
@@ -17,9 +17,6 @@ __all__ = ["Search", "Spread"]
 
 # Hits of these finders are read together.
 _IP_V4, _VERSION = "ip_v4", "version"
-_WINDOW_BYTES = 1 << 20
-# Longer than any anchor reaches, and than any finder looks back from a hit.
-_OVERLAP_BYTES = 4096
 _KNOWN_ADDRESSES = 1 << 16
 # Secrets that spread: at most so many, and of such a length that no common word is one.
 _SPREAD_VALUES = 256
@@ -47,13 +44,14 @@ class Search:
     def spans(self) -> Iterator[list[Span]]:
         """Yield the spans of the file in order, some at a time."""
         waiting: list[Span] = []
-        for start, end in _windows(self._text):
+        for start, end in windows(self._text):
             window = self._text[start:end]
             waiting += self._spans_of_window(window, start)
             if self._spread:
                 waiting += self._spread.spans(window, start)
             if waiting:
-                ready, waiting = _settled(waiting, end - _OVERLAP_BYTES)
+                # No finder looks back further than windows overlap.
+                ready, waiting = _settled(waiting, end - OVERLAP_BYTES)
                 yield ready
         yield _apart(waiting)
 
@@ -141,20 +139,6 @@ def _is_joined(window: bytes, begin: int, stop: int) -> bool:
 def _may_spread(value: bytes) -> bool:
     """Say whether a secret is so long and odd that it can be looked for without its context."""
     return len(value) in _SPREAD_LENGTHS and not _SPREAD_NEVER.match(value)
-
-
-def _windows(text: bytes) -> Iterator[tuple[int, int]]:
-    """Cut the text into windows that end at line ends, or overlap where a line is longer."""
-    size, start = len(text), 0
-    while start < size:
-        end = min(start + _WINDOW_BYTES, size)
-        line_end = end if end == size else text.rfind(b"\n", start, end) + 1
-        if line_end > start:
-            yield start, line_end
-            start = line_end
-        else:
-            yield start, end
-            start = end - _OVERLAP_BYTES
 
 
 def _settled(spans: list[Span], limit: int) -> tuple[list[Span], list[Span]]:

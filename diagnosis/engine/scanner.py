@@ -13,7 +13,7 @@ from typing import Any
 
 import hyperscan
 
-__all__ = ["Hit", "Scanner"]
+__all__ = ["OVERLAP_BYTES", "Hit", "Scanner", "windows"]
 
 # (index of the pattern, offset just behind the match)
 Hit = tuple[int, int]
@@ -53,7 +53,7 @@ class Scanner:
             return []
         view = memoryview(data)
         hits: list[Hit] = []
-        for start, end in _windows(data):
+        for start, end in windows(data):
             self._scan_window(view[start:end], start, hits)
         # Two plain sorts, the second stable, cost a fifth of one with a key of two parts.
         ordered = sorted(set(hits))
@@ -69,7 +69,7 @@ class Scanner:
         self._database.scan(window, match_event_handler=on_match, scratch=self._scratch())
 
 
-def _windows(data: bytes) -> Iterator[tuple[int, int]]:
+def windows(data: bytes) -> Iterator[tuple[int, int]]:
     """Cut `data` into windows that end at line ends, or overlap where a line is longer."""
     size = len(data)
     start = 0

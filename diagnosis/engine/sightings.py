@@ -158,7 +158,7 @@ def _joined(records: Iterable[tuple[IdentityPattern, _Record]]) -> Iterator[_Rec
         if entry.block is None:
             yield record
             continue
-        key = (entry.block, record.line.file, *_printer(record.line.facts.source))
+        key = (entry.block, record.line.file, record.line.speaker)
         begun = open_blocks.get(key)
         if begun is not None and not begun.captures.keys() & record.captures.keys():
             begun.captures.update(record.captures)
@@ -167,19 +167,6 @@ def _joined(records: Iterable[tuple[IdentityPattern, _Record]]) -> Iterator[_Rec
             yield begun
         open_blocks[key] = record
     yield from open_blocks.values()
-
-
-def _printer(source: Source) -> tuple[object, ...]:
-    """Tell one launcher's lines from another's that are mixed with them."""
-    return (
-        source.host,
-        source.pod,
-        source.container,
-        source.label,
-        source.pid,
-        source.rank,
-        source.service_pid,
-    )
 
 
 def _counts(record: _Record) -> Iterator[Count]:

@@ -27,21 +27,14 @@ __all__ = [
     "NOBODY",
     "NO_WORKERS",
     "SECTION_PATTERN",
-    "SEVERITIES",
     "Envelope",
     "Envelopes",
     "LineFacts",
     "PathPattern",
     "Sections",
     "Source",
-    "default_envelopes",
     "merge",
-    "parse_line",
-    "prefix_of",
-    "source_of_path",
 ]
-
-SEVERITIES = ("debug", "info", "warning", "error", "fatal")
 
 # A taller stack of prefixes has not been seen; a line that looks like one is hostile.
 _TALLEST_STACK = 12
@@ -111,17 +104,16 @@ class Envelope:
     """One kind of prefix.
 
     `pattern` (RE2) is matched at the front of what is left of the line. Its named groups are fields
-    of `Source`, or `time` (read by the format named `time_format`), `severity`, `prefix` (the
-    literal by which all lines of this source can be found) and `rest` (the end of the match that is
-    looked at only and stays in the line). `sets` are fields told by its mere presence. One
-    with `follows` is tried only in that place: at the start of what the program printed ("start"),
-    directly behind a stamp ("time"), or behind a level that stands behind a stamp ("level"). What
-    `collects` was put there by something that gathers the lines of others: the program's own line
-    starts behind it. `json` says that the line is a JSON object, to be read by these keys.
+    of `Source`, or `time` (read by the format named `time_format`), `severity` and `rest` (the end
+    of the match that is looked at only and stays in the line). `sets` are fields told by its mere
+    presence. One with `follows` is tried only in that place: at the start of what the program
+    printed ("start"), directly behind a stamp ("time"), or behind a level that stands behind a
+    stamp ("level"). What `collects` was put there by something that gathers the lines of others:
+    the program's own line starts behind it. `json` says that the line is a JSON object, to be read
+    by these keys.
     """
 
     name: str
-    family: str
     pattern: str
     sets: tuple[tuple[str, str], ...] = ()
     time_format: str | None = None
@@ -160,9 +152,9 @@ SOURCE_FIELDS = frozenset(entry.name for entry in dataclasses.fields(Source))
 # The places that an envelope may be bound to; None is anywhere.
 PLACES = (None, "start", "time", "level")
 # The head of a record that was made lines of text.
-_UNFOLDED = Envelope("unfolded", "records", "", collects=True)
+_UNFOLDED = Envelope("unfolded", "", collects=True)
 # The groups a pattern may name.
-PATTERN_GROUPS = SOURCE_FIELDS | {"time", "severity", "prefix", "rest"}
+PATTERN_GROUPS = SOURCE_FIELDS | {"time", "severity", "rest"}
 _INTEGER_FIELDS = frozenset(
     ("rank", "local_rank", "pid", "attempt", "node_rank", "device", "group_rank", "service_pid")
 )
@@ -308,30 +300,6 @@ class Envelopes:
             stamps=tuple(stamps),
         )
 
-    def prefix_of(self, line: bytes) -> bytes | None:
-        """Return the literal by which `bytes.find` finds other lines of the same source, or None.
-
-        That is the front of the line as far as it is stable (`[default5]:[rank5]:`). Behind a
-        stamp, which changes from line to line, it is the literal that names the global rank
-        (`[rank2]:`), which goes before a front that does not; and where there is neither, the first
-        that names anything (`gpu-a-017 kernel:`).
-        """
-        text, _ = without_escapes(line)
-        front_end = next_start = 0
-        ranked: bytes | None = None
-        behind: bytes | None = None
-        for layer in self._peel(text).layers:
-            literal = layer.groups.get("prefix")
-            if literal is None:
-                continue
-            if layer.start == next_start and text.startswith(literal, layer.start):
-                front_end = layer.start + len(literal)
-                next_start = layer.end if not text[front_end : layer.end].strip() else -1
-            elif "rank" in layer.groups:
-                ranked = literal
-            behind = behind or literal
-        return ranked or text[:front_end] or behind
-
     def unfold(self, data: bytes) -> bytes:
         """Return a text with its records made lines of text (see `unfolded.unfold`)."""
         keys = next((entry.json for entry in self.envelopes if entry.json is not None), None)
@@ -413,30 +381,6 @@ def merge(outer: Source, inner: Source) -> Source:
     """Return one source of two: what the inner envelope tells goes before the outer one's."""
     told = {name: value for name in SOURCE_FIELDS if (value := getattr(inner, name)) is not None}
     return _with(outer, told)
-
-
-@functools.cache
-def default_envelopes() -> Envelopes:
-    """Return the envelopes that ship with the engine, read once."""
-    # It imports this module, and YAML with it, which a compiled catalogue does without.
-    from diagnosis.engine.envelope_files import load_envelopes
-
-    return load_envelopes()
-
-
-def parse_line(line: bytes, inherited: Source = NOBODY, year: int | None = None) -> LineFacts:
-    """Return the facts of one line, read with the envelopes that ship (see `Envelopes.parse`)."""
-    return default_envelopes().parse(line, inherited, year)
-
-
-def prefix_of(line: bytes) -> bytes | None:
-    """Return the literal that finds the other lines of this source (see `Envelopes.prefix_of`)."""
-    return default_envelopes().prefix_of(line)
-
-
-def source_of_path(name: str) -> Source:
-    """Return what a file's name or path tells of who wrote it."""
-    return default_envelopes().source_of_path(name)
 
 
 def _bare(inherited: Source, message: bytes, offset: int) -> LineFacts:

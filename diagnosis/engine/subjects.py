@@ -248,8 +248,3 @@ _NAMING = frozenset({"rank", "local_rank", "pid", "task"})
 
 def _number(text: str | None) -> int | None:
     return int(text) if text and text.isdigit() else None
-
-
-def known_fields(subject: Subject) -> dict[str, object]:
-    """Return what is known of a subject, for tests and traces."""
-    return {name: value for name, value in dataclasses.asdict(subject).items() if value is not None}

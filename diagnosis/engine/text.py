@@ -10,7 +10,7 @@ import codecs
 import mmap
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -79,10 +79,6 @@ class Text:
         """Return the number, from 1, of the line that holds `offset` in the file as it came."""
         stride = min(offset, len(self.counted)) // _INDEX_STRIDE
         return self._feeds[stride] + self.counted.count(b"\n", stride * _INDEX_STRIDE, offset) + 1
-
-    def line_numbers(self, offsets: Iterable[int]) -> list[int]:
-        """Return `line_number` of each offset; cheapest where they are in order."""
-        return [self.line_number(offset) for offset in offsets]
 
     @property
     def lines(self) -> int:

@@ -122,11 +122,6 @@ class Chain:
             yield from traceback.lines
 
     @property
-    def root(self) -> Traceback:
-        """Return the traceback of the exception that was raised first."""
-        return self.tracebacks[0]
-
-    @property
     def innermost_user_frame(self) -> Frame | None:
         """Return the user's frame nearest to the first exception."""
         frames = (traceback.innermost_user_frame for traceback in self.tracebacks)

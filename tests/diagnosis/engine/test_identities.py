@@ -11,13 +11,12 @@ from diagnosis.engine.envelope_files import Entry, Sample, read_entries
 from diagnosis.engine.identities import (
     Identities,
     RankFacts,
-    load_identity_patterns,
     read_identities,
 )
 from diagnosis.engine.log import read
 from diagnosis.engine.patterns import BytePattern
 from diagnosis.engine.sightings import CaptureReader, IdentityPattern
-from diagnosis.engine.sources import Source, parse_line
+from diagnosis.engine.sources import Source
 from tests.diagnosis.engine.logs import announced, elastic_failed, of_rank
 
 ENTRIES = read_entries().identities
@@ -65,8 +64,10 @@ def test_masked_sample_is_found_alike(entry: Entry[IdentityPattern]) -> None:
             assert captures["host"] == b"<ip-1>"
 
 
-def test_the_patterns_for_the_scan_are_those_of_the_files() -> None:
-    assert [each.name for each in load_identity_patterns()] == [entry.name for entry in ENTRIES]
+def test_the_patterns_for_the_scan_are_those_of_the_files(compiled: Compiled) -> None:
+    assert [each.name for each in compiled.envelopes.identities] == [
+        entry.name for entry in ENTRIES
+    ]
 
 
 def test_a_rank_that_greets_tells_pid_host_and_world(compiled: Compiled) -> None:
@@ -313,13 +314,13 @@ def test_the_pid_that_a_journal_names_is_no_rank_s(compiled: Compiled) -> None:
     prefix = "Nov 30 06:20:17 gpu-a-017 trainer[4711]: "
     known = identities(compiled, f"{prefix}[rank3]: x", f"{prefix}world size 8")
     assert known.of_rank(3).pid is None
-    assert known.rank_of(parse_line(f"{prefix}y".encode()).source) is None
+    assert known.rank_of(compiled.envelopes.parse(f"{prefix}y".encode()).source) is None
 
 
 def test_a_service_of_one_rank_is_that_rank(compiled: Compiled) -> None:
     known = identities(compiled, "WORLD_SIZE=1")
-    service = parse_line(b"Nov 30 06:20:17 gpu-a-017 trainer[4711]: x").source
-    daemon = parse_line(b"Nov 30 06:20:17 gpu-a-017 dockerd[812]: x").source
+    service = compiled.envelopes.parse(b"Nov 30 06:20:17 gpu-a-017 trainer[4711]: x").source
+    daemon = compiled.envelopes.parse(b"Nov 30 06:20:17 gpu-a-017 dockerd[812]: x").source
     assert (known.rank_of(service), known.rank_of(daemon)) == (0, None)
 
 
@@ -331,7 +332,7 @@ def test_an_agent_behind_a_label_and_a_collector_makes_the_label_a_node(
         "[pod/a-0/b] 1: W1130 06:19:53.682000 23821 torch/distributed/run.py:874] ",
         "[pod/a-0/b] 1: hello",
     )
-    assert known.rank_of(parse_line(b"[pod/a-0/b] 1: hello").source) is None
+    assert known.rank_of(compiled.envelopes.parse(b"[pod/a-0/b] 1: hello").source) is None
 
 
 def test_a_container_is_known_by_its_own_name_and_its_collector_s(compiled: Compiled) -> None:

@@ -21,9 +21,6 @@ from diagnosis.engine.sources import (
     Envelope,
     Source,
     merge,
-    parse_line,
-    prefix_of,
-    source_of_path,
     without_escapes,
 )
 from diagnosis.engine.stamps import StampReader
@@ -75,8 +72,6 @@ def test_sample_tells_what_it_says(entry: Entry[Envelope], sample: Sample) -> No
         assert read == expected(name, value), name
     if sample.message is not None:
         assert facts.message.decode() == sample.message
-    if sample.prefix is not None:
-        assert ENVELOPES.prefix_of(line) == sample.prefix.encode()
 
 
 @pytest.mark.parametrize(("entry", "sample"), samples_of(ENTRIES.envelopes))
@@ -95,7 +90,7 @@ def test_time_sample_gives_its_seconds(entry: Entry[Any], sample: Sample) -> Non
 
 @pytest.mark.parametrize(("entry", "sample"), samples_of(ENTRIES.paths))
 def test_path_sample_tells_its_source(entry: Entry[Any], sample: Sample) -> None:
-    source = source_of_path(sample.line)
+    source = ENVELOPES.source_of_path(sample.line)
     for name, value in sample.tells.items():
         assert getattr(source, name) == value, name
 
@@ -104,7 +99,7 @@ def test_path_sample_tells_its_source(entry: Entry[Any], sample: Sample) -> None
     "path", ["", "log.txt", "crash.log", "out/train.log", "a" * 5000, "\udcff"]
 )
 def test_a_plain_name_tells_nobody(path: str) -> None:
-    assert source_of_path(path) == Source()
+    assert ENVELOPES.source_of_path(path) == Source()
 
 
 @pytest.mark.parametrize(
@@ -340,27 +335,6 @@ def test_a_rank_that_is_no_number_is_not_told() -> None:
     assert told(b'{"message": "x", "rank": "main", "pid": 7}', "rank", "pid") == (None, 7, b"x")
 
 
-@pytest.mark.parametrize(
-    ("line", "prefix"),
-    [
-        (b"[rank2]: x", b"[rank2]:"),
-        (b"[default5]:[rank5]: x", b"[default5]:[rank5]:"),
-        (b"10: [rank83]: x", b"10: [rank83]:"),
-        (b"gpu-a-018:   File x", b"gpu-a-018: "),
-        (b"(RayTrainWorker pid=4242, ip=10.0.0.7) x", b"(RayTrainWorker pid=4242"),
-        (b"[pod/a-0/t] 2026-11-30T06:00:01Z [rank2]: x", b"[rank2]:"),
-        (b"[pod/a-0/t] 2026-11-30T06:00:01Z x", b"[pod/a-0/t]"),
-        (b"2026-11-30 06:00:01,5 INFO train: [rank 2] x", b"[rank 2]"),
-        (b"Nov 30 06:36:04 gpu-a-017 kernel: x", b"gpu-a-017 kernel:"),
-        (b"2026-11-30 06:00:01,5 INFO train: x", None),
-        (b"RuntimeError: x", None),
-    ],
-)
-def test_a_prefix_finds_the_other_lines_of_its_source(line: bytes, prefix: bytes | None) -> None:
-    assert prefix_of(line) == prefix
-    assert prefix is None or prefix in line
-
-
 def test_files_shown_one_after_the_other_keep_their_sources(compiled: Compiled) -> None:
     data = (
         b"before\n==> node_logs/gpu-a-017.out <==\none\n"
@@ -409,22 +383,16 @@ HOSTILE = st.one_of(
 
 @given(HOSTILE)
 def test_any_bytes_give_facts_whose_message_is_the_end_of_the_line(line: bytes) -> None:
-    facts = parse_line(line)
+    facts = ENVELOPES.parse(line)
     assert 0 <= facts.message_offset <= len(line)
     if not line.lstrip(b"\x1b").startswith(b"{") and b"\x1b" not in line and b"{" not in line:
         assert line.rstrip(b"\r\n").endswith(facts.message)
         assert facts.message_offset + len(facts.message) == len(line.rstrip(b"\r\n"))
 
 
-@given(HOSTILE)
-def test_any_bytes_have_a_prefix_that_they_hold(line: bytes) -> None:
-    prefix = prefix_of(line)
-    assert prefix is None or b"\x1b" in line or b"{" in line or prefix in line
-
-
 @given(st.text(max_size=200))
 def test_any_path_gives_a_source(path: str) -> None:
-    assert isinstance(source_of_path(path), Source)
+    assert isinstance(ENVELOPES.source_of_path(path), Source)
 
 
 @given(st.lists(st.tuples(st.integers(1, 999), HOSTILE), max_size=5))
@@ -435,5 +403,5 @@ def test_any_headers_give_a_source_for_each_offset(headers: list[tuple[int, byte
 
 def test_pods_are_not_on_the_host_that_collects_their_lines() -> None:
     line = b"Nov 30 06:20:17 gpu-a-017 logs[4711]: [pod/trainer-3/main] [rank3]: x"
-    source = parse_line(line).source
+    source = ENVELOPES.parse(line).source
     assert (source.host, source.pod, source.rank) == (None, "trainer-3", 3)

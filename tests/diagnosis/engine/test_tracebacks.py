@@ -21,7 +21,7 @@ def told(chains: list[Chain]) -> list[list[tuple[str | None, str | None]]]:
 def test_it_works(compiled: Compiled) -> None:
     (chain,) = chains_of(compiled, "before", traceback("ValueError: no rows"), "after")
     assert told([chain]) == [[("ValueError", "no rows")]]
-    assert [frame.function for frame in chain.root.frames] == ["train", "backward"]
+    assert [frame.function for frame in chain.tracebacks[0].frames] == ["train", "backward"]
 
 
 def test_the_innermost_frame_of_the_user_is_named(compiled: Compiled) -> None:
@@ -143,7 +143,7 @@ def test_a_rank_s_line_glued_to_a_progress_bar_is_its_own(compiled: Compiled, li
     lines[line] = BAR + lines[line]
     (chain,) = chains_of(compiled, *lines)
     assert (told([chain]), chain.source.rank) == ([[("ValueError", "no rows")]], 3)
-    assert len(chain.root.frames) == 2
+    assert len(chain.tracebacks[0].frames) == 2
 
 
 def test_nul_bytes_in_a_traceback_change_nothing(compiled: Compiled) -> None:

@@ -6,12 +6,12 @@ from hypothesis import strategies as st
 
 from diagnosis.engine import Compiled, LogFile
 from diagnosis.engine import log as logs
-from diagnosis.engine.sources import default_envelopes
+from diagnosis.engine.envelope_files import load_envelopes
 from diagnosis.engine.text import Text, prepare
 from diagnosis.engine.unfolded import unfold, without_head
 from tests.diagnosis.engine.logs import announced, engine, of_rank, traceback, verdict_on
 
-ENVELOPES = default_envelopes()
+ENVELOPES = load_envelopes()
 
 
 def prepared(text: str | bytes) -> Text:
