@@ -131,7 +131,7 @@ def _up(arguments: Sequence[str]) -> int:
         from denpex.up import main as up
     except ImportError as error:
         print(
-            f"denpex: the server is not installed ({error.name}): pip install 'denpex[server]'",
+            f"denpex: the server is not installed ({error.name}); `make install` installs it",
             file=sys.stderr,
         )
         return EXIT_USAGE

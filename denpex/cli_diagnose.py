@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import mmap
-import os
 import shutil
 import sys
 import textwrap
@@ -16,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from diagnosis.engine import LogFile, diagnose, load_compiled
 from diagnosis.engine.verdict import Primary, Verdict
+from diagnosis.excerpts import runs
 
 if TYPE_CHECKING:
     from diagnosis.engine.masking import Masked
@@ -64,11 +63,7 @@ def _read(name: str) -> LogFile:
             print("denpex: reading the log from the terminal; Ctrl-D ends it", file=sys.stderr)
         return LogFile("stdin", _unpacked("standard input", sys.stdin.buffer.read()))
     try:
-        with Path(name).open("rb") as file:
-            if os.fstat(file.fileno()).st_size and file.seekable():
-                data: bytes = bytes(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-            else:
-                data = file.read()
+        data = Path(name).read_bytes()
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}") from error
     return LogFile(name.removesuffix(".gz"), _unpacked(name, data))
@@ -233,10 +228,6 @@ def _masked(masked: Masked | None) -> Iterator[str]:
 
 def _spans(ranks: Sequence[int]) -> str:
     """Return ascending ranks in short: 0-2, 5."""
-    parts: list[list[int]] = []
-    for rank in ranks:
-        if parts and rank == parts[-1][1] + 1:
-            parts[-1][1] = rank
-        else:
-            parts.append([rank, rank])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in parts)
+    return ", ".join(
+        str(run.start) if len(run) == 1 else f"{run.start}-{run.stop - 1}" for run in runs(ranks)
+    )

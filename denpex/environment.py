@@ -70,7 +70,7 @@ def read(variables: Mapping[str, str], base: Path) -> Environment:
     reader = _Reader(variables)
     debug = reader.value("DENPEX_DEBUG", _boolean, default=False)
     https = reader.value("DENPEX_HTTPS", _boolean, default=not debug)
-    hosts = reader.value("DENPEX_ALLOWED_HOSTS", _words, default=LOCAL_HOSTS)
+    hosts = reader.value("DENPEX_ALLOWED_HOSTS", _hosts, default=LOCAL_HOSTS)
     secret_key = reader.value("DENPEX_SECRET_KEY", str, default=_DEBUG_SECRET_KEY if debug else "")
     return Environment(
         debug=debug,
@@ -137,6 +137,13 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
+def _hosts(text: str) -> tuple[str, ...]:
+    hosts = _words(text)
+    if not hosts:
+        raise ValueError(f"{text!r} names no host")
+    return hosts
+
+
 def _positive(text: str) -> int:
     if not text.isascii() or not text.isdigit() or int(text) == 0:
         raise ValueError(f"{text!r} is not a whole number above 0")
@@ -160,11 +167,23 @@ def _default_origin(hosts: tuple[str, ...], *, https: bool) -> str:
 
 
 def _database_url(text: str) -> str:
-    # The address holds a password, so that the message names its scheme alone.
-    scheme = urlsplit(text).scheme
+    # The address holds a password, so that the messages name its scheme alone.
+    scheme = text.partition(":")[0]
     if scheme not in POSTGRESQL_SCHEMES:
         raise ValueError(f"{scheme!r} is not PostgreSQL, the only database that is supported")
+    if not _has_readable_port(text):
+        raise ValueError(
+            "the part behind the host is no port; a password's own / # ? : @ are written as"
+            " %2F %23 %3F %3A %40"
+        )
     return text
+
+
+def _has_readable_port(address: str) -> bool:
+    try:
+        return urlsplit(address).port != 0
+    except ValueError:
+        return False
 
 
 def _redis_url(text: str) -> str:

@@ -66,13 +66,12 @@ TEMPLATES = [
 
 # The pool keeps connections open by itself, so that CONN_MAX_AGE stays 0.
 _POOL = {"min_size": 1, "max_size": 8, "timeout": 5}
+_DATABASE = dj_database_url.parse(
+    ENVIRONMENT.database_url or "postgresql:///denpex", conn_health_checks=True
+)
+# What the address asks for, such as sslmode, holds for the pool's connections.
 DATABASES = {
-    "default": {
-        **dj_database_url.parse(
-            ENVIRONMENT.database_url or "postgresql:///denpex", conn_health_checks=True
-        ),
-        "OPTIONS": {"pool": _POOL},
-    }
+    "default": {**_DATABASE, "OPTIONS": {**_DATABASE.get("OPTIONS", {}), "pool": _POOL}},
 }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 

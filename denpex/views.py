@@ -14,8 +14,9 @@ __all__ = ["home", "style"]
 @public_page()
 def home(_request: HttpRequest) -> HttpResponseBase:
     """Say what the site does, with the paste box at once and the way to the encyclopedia."""
-    ctx = {"counts": Failure.objects.counts(), "total": Failure.objects.count()}
-    return render_public("home.html", ctx)
+    counts = Failure.objects.counts()
+    total = sum(number for _key, _name, number in counts)
+    return render_public("home.html", {"counts": counts, "total": total})
 
 
 @public_page()

@@ -13,7 +13,7 @@ from diagnosis.paste import PasteError, Upload, too_large
 from diagnosis.submission import Submission
 from encyclopedia.models import Failure
 
-__all__ = ["read_form"]
+__all__ = ["known_failure", "read_form"]
 
 # A refusal reaches the browser only if it could send all of its request, so that much is read and
 # thrown away; who sends more than this sees a broken connection.
@@ -42,7 +42,7 @@ def read_form(request: HttpRequest) -> Submission:
             text=request.POST.get("log", ""),
             uploads=tuple(_uploads(request)),
             nonce=request.POST.get("nonce", ""),
-            asked_about=_known_failure(request.POST.get("failure", "")),
+            asked_about=known_failure(request.POST.get("failure", "")),
         )
     except RequestDataTooBig:
         raise too_large(limit) from None
@@ -61,7 +61,7 @@ def _uploads(request: HttpRequest) -> Iterator[Upload]:
                 yield Upload(file.name or "", file.read())
 
 
-def _known_failure(slug: str) -> str:
+def known_failure(slug: str) -> str:
     """Return the slug if a failure has it, else ""."""
     found = Failure.objects.filter(slug=slug.replace("\x00", "")).values_list("slug", flat=True)
     return found.first() or "" if slug else ""

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils import timezone
 
@@ -48,8 +48,8 @@ _FREE = {"state": Job.State.QUEUED, "lease": "", "lease_until": None}
 
 def take_lease(job_id: str, lease: str) -> bool:
     """Begin an attempt: hold the job by `lease`, if it is queued or its lease lapsed."""
-    free = Q(state=Job.State.QUEUED) | Q(state=Job.State.RUNNING, lease_until__lte=Now())
-    taken = Job.objects.filter(free, pk=job_id, attempts__lt=MAX_ATTEMPTS).update(
+    free = Job.objects.queued() | Job.objects.lapsed()
+    taken = free.filter(pk=job_id, attempts__lt=MAX_ATTEMPTS).update(
         state=Job.State.RUNNING,
         attempts=F("attempts") + 1,
         lease=lease,
@@ -141,11 +141,11 @@ def overdue() -> Sequence[Job]:
     lapsed = Job.objects.lapsed()
     fail(lapsed.filter(attempts__gte=MAX_ATTEMPTS), Job.FailureReason.ATTEMPTS_SPENT)
     fail(Job.objects.queued().expired(), Job.FailureReason.LOG_LOST)
-    waiting = Q(state=Job.State.QUEUED, published_at__lte=Now() - _PATIENCE)
-    gone = Q(state=Job.State.RUNNING, lease_until__lte=Now())
+    waiting = Job.objects.queued().filter(published_at__lte=Now() - _PATIENCE)
     with transaction.atomic():
         jobs = list(
-            Job.objects.filter(waiting | gone, attempts__lt=MAX_ATTEMPTS)
+            (waiting | lapsed)
+            .filter(attempts__lt=MAX_ATTEMPTS)
             .order_by("created_at")
             .select_for_update(skip_locked=True)[:_REPUBLISHED_AT_ONCE]
         )

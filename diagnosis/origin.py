@@ -28,4 +28,8 @@ def is_foreign(request: HttpRequest) -> bool:
     if origin == "null":
         # A page that hides its address sends this too; then Sec-Fetch-Site alone vouches for it.
         return site is None
-    return urlsplit(origin).netloc.lower() != request.get_host().lower()
+    try:
+        host = urlsplit(origin).netloc
+    except ValueError:
+        return True
+    return host.lower() != request.get_host().lower()

@@ -200,7 +200,7 @@ def _unpack(name: str, packed: bytes, room: int) -> bytes:
 
 
 def _narrow(data: bytes) -> bytes:
-    """Return UTF-16 text (PowerShell writes it) as UTF-8: masking reads bytes as they are."""
+    """Return UTF-16 text (PowerShell writes it) as UTF-8, also where no mark announces it."""
     encoding = _wide_encoding(data)
     if encoding is None:
         return data

@@ -236,7 +236,7 @@ def _telling(evidence: Sequence[Mapping[str, Any]], reader: LogReader) -> Place 
 
 
 def _has_short_page(failure: Mapping[str, Any]) -> bool:
-    found = Failure.objects.filter(slug=failure.get("slug", "")).first()
+    found = Failure.objects.filter(slug=failure.get("slug", "")).only("sections").first()
     return found is not None and found.is_short
 
 

@@ -15,7 +15,7 @@ from django.db.models import F
 
 from denpex.accounts.tiers import Tier
 from diagnosis.models import AllowanceCount, AllowanceEntry, Job
-from diagnosis.visitors import Visitor, subject
+from diagnosis.visitors import Visitor, key_of, subject
 
 __all__ = [
     "Allowance",
@@ -74,16 +74,17 @@ def anonymous_charges(
     Who brings no cookie is counted by address, and by the cookie that the answer gives: else the
     first diagnosis of a day would not count against the browser that keeps the cookie.
     """
+    key = key_of(day)
     charges = []
     if tier.diagnoses_a_day_per_address is not None:
-        address = subject("address", visitor.address, day)
+        address = subject("address", visitor.address, key)
         charges.append(Charge(address, tier.diagnoses_a_day_per_address, shared=True))
     if visitor.cookie is None:
-        bare_address = subject("address without cookie", visitor.address, day)
+        bare_address = subject("address without cookie", visitor.address, key)
         charges.append(Charge(bare_address, tier.diagnoses_a_day, shared=True))
     cookie = visitor.cookie or given_cookie
     if cookie is not None:
-        charges.append(Charge(subject("visitor", cookie, day), tier.diagnoses_a_day))
+        charges.append(Charge(subject("visitor", cookie, key), tier.diagnoses_a_day))
     return tuple(charges)
 
 

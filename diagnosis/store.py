@@ -99,27 +99,19 @@ def about_log(job_id: str) -> KeptLog | None:
     """Return what is known of a kept log besides its text; None where it is gone."""
     with _answering() as client:
         about = cast("bytes | None", client.hget(_log_key(job_id), _ABOUT))
-    if about is None:
-        return None
-    fields = json.loads(about)
-    return KeptLog(
-        tuple(KeptFile(**each) for each in fields["files"]),
-        tuple(Replacement(**each) for each in fields["replacements"]),
-        fields["replaced"],
-    )
+    return None if about is None else _kept_log(about)
 
 
 def read_log(job_id: str) -> tuple[LogFile, ...] | None:
     """Return the masked files of a job in their order; None where they are gone."""
-    about = about_log(job_id)
-    if about is None:
+    with _answering() as client:
+        fields = cast("dict[bytes, bytes]", client.hgetall(_log_key(job_id)))
+    if not fields:
         return None
-    files = [read_file(job_id, number) for number in range(len(about.files))]
-    if any(data is None for data in files):
-        return None
+    about = _kept_log(fields[_ABOUT.encode()])
     return tuple(
-        LogFile(file.name, data)
-        for file, data in zip(about.files, cast("list[bytes]", files), strict=True)
+        LogFile(file.name, zlib.decompress(fields[str(number).encode()]))
+        for number, file in enumerate(about.files)
     )
 
 
@@ -147,6 +139,15 @@ def delete(job_id: str) -> None:
     """Remove log and verdict of a job; raises StoreUnavailableError, and then both may remain."""
     with _answering() as client:
         client.delete(_log_key(job_id), _verdict_key(job_id))
+
+
+def _kept_log(about: bytes) -> KeptLog:
+    fields = json.loads(about)
+    return KeptLog(
+        tuple(KeptFile(**each) for each in fields["files"]),
+        tuple(Replacement(**each) for each in fields["replacements"]),
+        fields["replaced"],
+    )
 
 
 @contextlib.contextmanager

@@ -19,7 +19,7 @@ from denpex.accounts.tiers import ANONYMOUS
 from denpex.errors import error_page
 from diagnosis import answers, jobs, quota, visitors
 from diagnosis.answers import Answer
-from diagnosis.forms import read_form
+from diagnosis.forms import known_failure, read_form
 from diagnosis.models import Job
 from diagnosis.origin import is_foreign
 from diagnosis.presentation import present
@@ -29,7 +29,6 @@ from diagnosis.samples import SAMPLES
 from diagnosis.store import StoreUnavailableError
 from diagnosis.submission import Submission, submit
 from diagnosis.visitors import Visitor
-from encyclopedia.models import Failure
 
 __all__ = ["allowance", "delete", "diagnose", "log_file", "verdict", "verdict_json"]
 
@@ -51,7 +50,13 @@ def private(view: _View[_Parameters]) -> _View[_Parameters]:
         try:
             response = view(request, *args, **kwargs)
         except StoreUnavailableError as error:
-            response = _unavailable(request, refusal_of(error))
+            response = error_page(
+                request,
+                HTTPStatus.SERVICE_UNAVAILABLE,
+                retry_after=refusal_of(error).retry_after,
+                message="Our store does not answer at the moment.",
+                advice="Verdicts are kept there for their 24 hours. Reload in half a minute.",
+            )
         response.headers["Cache-Control"] = "private, no-store"
         response.headers["X-Robots-Tag"] = "noindex"
         return response
@@ -185,6 +190,9 @@ def _form(
 ) -> HttpResponse:
     text = submission.text if submission else ""
     too_long = len(text) > _TEXT_SENT_BACK
+    asked_about = (
+        submission.asked_about if submission else known_failure(request.GET.get("failure", ""))
+    )
     ctx = {
         "allowance": _allowance(visitor),
         "nonce": secrets.token_urlsafe(16),
@@ -192,7 +200,7 @@ def _form(
         "text": "" if too_long else text,
         "text_is_missing": too_long,
         "files_are_missing": bool(submission and submission.uploads),
-        "failure": _failure(submission.asked_about if submission else request.GET.get("failure")),
+        "failure": {"slug": asked_about} if asked_about else None,
     }
     if refusal is None:
         return render(request, "diagnosis/diagnose.html", ctx)
@@ -209,10 +217,6 @@ def _form(
 def _is_program(request: HttpRequest) -> bool:
     """Say whether curl or a script asks: a browser says that it reads HTML."""
     return request.headers.get("Accept") == "*/*"
-
-
-def _failure(slug: str | None) -> Failure | None:
-    return Failure.objects.filter(slug=slug.replace("\x00", "")).first() if slug else None
 
 
 def _allowance(visitor: Visitor) -> Allowance:
@@ -238,9 +242,3 @@ def _find(job_id: str) -> Answer | Job | None:
 def _gone(request: HttpRequest, job_id: str) -> HttpResponse:
     ctx = {"job": Job.objects.filter(pk=job_id).first()}
     return render(request, "diagnosis/gone.html", ctx, status=HTTPStatus.NOT_FOUND)
-
-
-def _unavailable(request: HttpRequest, refusal: Refusal) -> HttpResponse:
-    response = render(request, "diagnosis/unavailable.html", status=refusal.status)
-    response.headers["Retry-After"] = str(refusal.retry_after)
-    return response

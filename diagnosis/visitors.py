@@ -20,7 +20,7 @@ from django.http import HttpRequest, HttpResponse
 from denpex.environment import Network
 from diagnosis.models import DailySalt
 
-__all__ = ["Visitor", "give_cookie", "identify", "new_cookie", "subject", "today"]
+__all__ = ["Visitor", "give_cookie", "identify", "key_of", "new_cookie", "subject", "today"]
 
 COOKIE = "denpex_visitor"
 # The browser sends it to the paste form alone: public pages stay the same for everyone.
@@ -97,17 +97,17 @@ def client_address(
     return client
 
 
-def subject(kind: str, value: str, day: dt.date) -> str:
-    """Return the digest under which `value` is counted on `day`; other days give other digests."""
-    key = settings.SECRET_KEY.encode() + _salt(day)
-    return hmac.digest(key, f"{kind}\0{value}".encode(), hashlib.sha256).hex()
-
-
-def _salt(day: dt.date) -> bytes:
+def key_of(day: dt.date) -> bytes:
+    """Return the key of a day's digests; it is gone when the day's salt is removed."""
     row, _ = DailySalt.objects.get_or_create(
         day=day, defaults={"salt": secrets.token_bytes(_SALT_BYTES)}
     )
-    return bytes(row.salt)
+    return settings.SECRET_KEY.encode() + bytes(row.salt)
+
+
+def subject(kind: str, value: str, key: bytes) -> str:
+    """Return the digest under which `value` is counted on the day of the key (see `key_of`)."""
+    return hmac.digest(key, f"{kind}\0{value}".encode(), hashlib.sha256).hex()
 
 
 def _unit(address: _Address | None) -> str:

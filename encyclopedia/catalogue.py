@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from encyclopedia.categories import CATEGORY_NAMES
+
 __all__ = [
     "CATEGORIES",
     "FAILURES",
@@ -41,19 +43,7 @@ __all__ = [
 
 FAILURES = Path(__file__).parent / "failures"
 
-CATEGORIES = (
-    "memory",
-    "communication",
-    "hardware",
-    "cuda-runtime",
-    "storage",
-    "data",
-    "orchestration",
-    "environment",
-    "numerics",
-    "framework",
-    "serving",
-)
+CATEGORIES = tuple(CATEGORY_NAMES)
 SEVERITIES = ("critical", "high", "medium", "low")
 # Strongest first: a signature may stand at its failure's role or further right, never further left.
 ROLES = ("cause", "symptom", "consequence", "summary", "advice")

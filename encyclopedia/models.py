@@ -21,10 +21,16 @@ __all__ = ["Alias", "Failure", "LoadedCatalogue", "LookAlike"]
 class FailureQuerySet(models.QuerySet["Failure"]):
     """Queries that more than one page asks."""
 
+    def listed(self) -> Self:
+        """Load what lists of failures show, and not the pages themselves."""
+        return self.only("slug", "title", "category", "severity", "message", "tags", "systems")
+
     def gravest_first(self) -> Self:
-        """Order by severity, then by title."""
+        """List by severity, then by title."""
         ranks = [When(severity=name, then=Value(rank)) for rank, name in enumerate(SEVERITIES)]
-        return self.order_by(Case(*ranks, output_field=models.SmallIntegerField()), "title")
+        return self.listed().order_by(
+            Case(*ranks, output_field=models.SmallIntegerField()), "title"
+        )
 
     def named(self, slug: str) -> Failure | None:
         """Return the failure with this slug, or that once had it; None where there is none."""
@@ -48,8 +54,8 @@ class FailureQuerySet(models.QuerySet["Failure"]):
         return [(key, CATEGORY_NAMES[key], group) for key, group in groups.items() if group]
 
     def stated_in(self, text: str) -> Self:
-        """Return the failures whose message stands in `text`, the longest message first."""
-        printing = self.exclude(message="").annotate(text=Value(text))
+        """List the failures whose message stands in `text`, the longest message first."""
+        printing = self.listed().exclude(message="").annotate(text=Value(text))
         return printing.filter(text__icontains=F("message")).order_by(
             Length("message").desc(), "slug"
         )
@@ -106,7 +112,7 @@ class Failure(models.Model):
 
     def mistaken_for(self) -> FailureQuerySet:
         """Return the failures that name this one as a look-alike."""
-        return Failure.objects.filter(look_alikes__other=self).order_by("title")
+        return Failure.objects.listed().filter(look_alikes__other=self).order_by("title")
 
     @property
     def category_name(self) -> str:

@@ -25,8 +25,8 @@ _WEIGHTS = [0.05, 0.1, 0.4, 1.0]
 class SearchResult:
     """What was found, best first.
 
-    `exact` is the failure that the query names outright, `stated` are those whose message stands in
-    it, and `hits` are others by their words: all of them, or any.
+    `exact` is the failure that the query names outright: then nothing else was looked for. `stated`
+    are those whose message stands in it, and `hits` are others by their words: all of them, or any.
     """
 
     query: str
@@ -39,6 +39,8 @@ class SearchResult:
 def find(text: str) -> SearchResult:
     """Look for `text`: by name, by message, and by all of its words, else by any of them."""
     query = clean(text)
+    if exact := _named(query):
+        return SearchResult(query, exact, (), (), has_all_words=False)
     # As it was typed: messages may hold two blanks in a row.
     stated = tuple(Failure.objects.stated_in(text.replace("\0", " ")[:MOST_CHARACTERS]))
     # "plain", not "websearch": in a message, quotes quote nothing, and a hyphen excludes nothing.
@@ -47,7 +49,7 @@ def find(text: str) -> SearchResult:
     if not has_all_words:
         hits = _ranked(_AnyWordQuery(query, config=CONFIGURATION))[:_MOST_NEAR_HITS]
     others = tuple(each for each in hits if each not in stated)
-    return SearchResult(query, _named(query), stated, others, has_all_words)
+    return SearchResult(query, None, stated, others, has_all_words)
 
 
 def clean(text: str) -> str:
@@ -71,7 +73,8 @@ class _AnyWordQuery(SearchQuery):
 
 def _ranked(query: SearchQuery) -> tuple[Failure, ...]:
     found: QuerySet[Failure] = (
-        Failure.objects.filter(search=query)
+        Failure.objects.listed()
+        .filter(search=query)
         .annotate(rank=SearchRank(F("search"), query, weights=_WEIGHTS, normalization=Value(0)))
         .order_by("-rank", "slug")
     )

@@ -27,10 +27,11 @@ def browse(request: HttpRequest) -> HttpResponseBase:
         return _search(text)
     category = _chosen(request, "category", tuple(CATEGORY_NAMES))
     severity = _chosen(request, "severity", SEVERITIES)
+    counts = Failure.objects.counts()
     ctx = {
         "groups": Failure.objects.by_category(category=category, severity=severity),
-        "counts": Failure.objects.counts(),
-        "total": Failure.objects.count(),
+        "counts": counts,
+        "total": sum(number for _key, _name, number in counts),
         "category": category,
         "category_name": CATEGORY_NAMES.get(category or ""),
         "severity": severity,

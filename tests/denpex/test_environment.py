@@ -95,6 +95,10 @@ def test_what_is_needed_and_missing_is_a_problem(name: str, problem: str) -> Non
         ("DENPEX_ORIGIN", "denpex.example", "'denpex.example' is not a scheme and a host"),
         ("DENPEX_ORIGIN", "https://denpex.example/app", "is not a scheme and a host"),
         ("DATABASE_URL", "sqlite:///db.sqlite3", "'sqlite' is not PostgreSQL"),
+        ("DATABASE_URL", "postgresql://denpex:x@db:port/denpex", "is no port"),
+        ("DATABASE_URL", "postgresql://denpex:se/cret@db/denpex", "is no port"),
+        ("DATABASE_URL", "postgresql://denpex:x@[db/denpex", "is no port"),
+        ("DENPEX_ALLOWED_HOSTS", " , ", "',' names no host"),
         ("REDIS_URL", "memory://", "'memory' is none of redis, rediss, unix, redis+socket"),
     ],
 )
@@ -106,8 +110,11 @@ def test_what_cannot_be_read_is_a_problem(name: str, value: str, message: str) -
     assert VARIABLES[name] in found.hint
 
 
-def test_a_problem_does_not_show_the_password_of_the_database() -> None:
-    (found,) = read(DATABASE_URL="mysql://denpex:secret@db/denpex").problems
+@pytest.mark.parametrize(
+    "address", ["mysql://denpex:secret@db/denpex", "postgresql://denpex:secret/x@db/denpex"]
+)
+def test_a_problem_does_not_show_the_password_of_the_database(address: str) -> None:
+    (found,) = read(DATABASE_URL=address).problems
     assert "secret" not in found.message
 
 

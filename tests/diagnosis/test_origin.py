@@ -18,6 +18,7 @@ OWN = "http://testserver"
         ({"Origin": "https://evil.example"}, True),
         ({"Origin": "http://testserver.evil.example"}, True),
         ({"Origin": "http://testserver:8000"}, True),
+        ({"Origin": "http://["}, True),  # no address at all
         ({"Sec-Fetch-Site": "cross-site"}, True),
         ({"Sec-Fetch-Site": "same-site"}, True),
         ({"Origin": OWN, "Sec-Fetch-Site": "cross-site"}, True),

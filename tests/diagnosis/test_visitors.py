@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import ipaddress
+import re
 
 import pytest
 from django.http import HttpResponse
@@ -68,18 +69,19 @@ def test_cookie_that_we_did_not_sign_counts_as_none(rf: RequestFactory) -> None:
 
 @pytest.mark.django_db
 def test_subject_is_a_digest_that_holds_for_one_day() -> None:
-    today = visitors.subject("address", "203.0.113.7", DAY)
+    key, next_key = visitors.key_of(DAY), visitors.key_of(DAY + dt.timedelta(days=1))
+    today = visitors.subject("address", "203.0.113.7", key)
 
-    assert visitors.subject("address", "203.0.113.7", DAY) == today
-    assert visitors.subject("visitor", "203.0.113.7", DAY) != today
-    assert visitors.subject("address", "203.0.113.7", DAY + dt.timedelta(days=1)) != today
-    assert "203" not in today
+    assert visitors.subject("address", "203.0.113.7", visitors.key_of(DAY)) == today
+    assert visitors.subject("visitor", "203.0.113.7", key) != today
+    assert visitors.subject("address", "203.0.113.7", next_key) != today
+    assert re.fullmatch(r"[0-9a-f]{64}", today)
 
 
 @pytest.mark.django_db
 def test_subject_cannot_be_made_again_without_its_salt() -> None:
-    before = visitors.subject("address", "203.0.113.7", DAY)
+    before = visitors.subject("address", "203.0.113.7", visitors.key_of(DAY))
 
     DailySalt.objects.all().delete()
 
-    assert visitors.subject("address", "203.0.113.7", DAY) != before
+    assert visitors.subject("address", "203.0.113.7", visitors.key_of(DAY)) != before
