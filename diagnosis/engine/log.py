@@ -36,7 +36,7 @@ _NOBODY: Speaker = _SPEAKER_FIELDS(Source())
 _TRACEBACK, _EXCEPTION = probe_pattern("traceback"), probe_pattern("exception")
 # So many hits are looked at; where there are more, of the most frequent patterns only the first and
 # the last of each file, so that a flood of one line costs no more than its scan.
-MOST_HITS = 1 << 16
+MOST_HITS = 1 << 15
 # What is read of a line: the message of a failure stands in its first kilobytes.
 LINE_BYTES = 4096
 
@@ -75,6 +75,9 @@ class Log:
     hits: Hits
     joined: dict[tuple[int, int], bytes] = field(default_factory=dict)
     searched: dict[tuple[BytePattern, int, int], list[int]] = field(default_factory=dict)
+    searched_by_rank: dict[tuple[BytePattern, int, int], dict[int | None, list[int]]] = field(
+        default_factory=dict
+    )
     _lines: dict[tuple[int, int], Line] = field(default_factory=dict)
     year: int | None = None
     _inherited: tuple[Sections, ...] = ()

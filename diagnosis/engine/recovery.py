@@ -22,8 +22,8 @@ __all__ = ["find_recoveries"]
 
 # One line of progress may have been on its way when the fault struck; this many were not.
 _LINES_OF_PROGRESS = 3
-# So many lines behind a fault are looked at: others' work goes on between a rank's own lines.
-_MOST_LINES = 4096
+# A run at work shows that in so many lines; where a bar stands still, no more are looked at.
+_MOST_LINES = 512
 # A job that its scheduler ended in the ordinary course goes on when it is started again.
 _ENDED_BY_SCHEDULER = frozenset({"slurm-time-limit", "slurm-preempted", "slurm-node-fail"})
 # What can explain that a run ended badly.
@@ -137,16 +137,8 @@ def _last_line(event: Event) -> Line:
 def _work_behind(log: Log, fault: Line, rank: int | None) -> Line | None:
     """Return a line that shows work going on behind `fault`, or None."""
     steps: set[bytes] = set()
-    for line in islice(lines_of_progress(log, fault), _MOST_LINES):
-        if _may_tell(line, rank):
-            steps.add(counter_of(line))
+    for line in islice(lines_of_progress(log, fault, rank), _MOST_LINES):
+        steps.add(counter_of(line))
         if len(steps) == _LINES_OF_PROGRESS:
             return line
-    ended = islice(lines_of_success(log, fault), _MOST_LINES)
-    return next((line for line in ended if _may_tell(line, rank)), None)
-
-
-def _may_tell(line: Line, rank: int | None) -> bool:
-    """Say whether a line of progress is of this rank, or of a process without one."""
-    told = line.facts.source.rank
-    return told is None or rank is None or told == rank
+    return next(lines_of_success(log, fault, rank), None)
