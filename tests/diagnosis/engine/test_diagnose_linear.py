@@ -14,6 +14,7 @@ TRACEBACK = (
     "    batch = data[key]\n"
     "KeyError: 'mask'\n"
 )
+ELASTIC = "torch/distributed/elastic/multiprocessing/api.py:869]"
 HOSTILE = {
     "exceptions": "KeyError: 'mask'\n",
     "headers": "Traceback (most recent call last):\n",
@@ -27,8 +28,8 @@ HOSTILE = {
     "children that ended": "torch.multiprocessing.spawn.ProcessExitedException: process 1"
     " terminated with signal SIGBUS\n",
     "exit codes": "  exitcode  : -9 (pid: 26174)\n",
-    "worker groups that failed": "E1201 03:10:07.123456 81 torch/distributed/elastic/"
-    "multiprocessing/api.py:869] failed (exitcode: 1) local_rank: 0 (pid: 90) of binary: /usr/bin/python\n",
+    "worker groups that failed": "E1201 03:10:07.123456 81 " + ELASTIC + " failed (exitcode: 1)"
+    " local_rank: 0 (pid: 90) of binary: /usr/bin/python\n",
     "agents that gave up": "torch.distributed.elastic.multiprocessing.errors.ChildFailedError:\n",
     "time-outs": "[E1201 03:10:07.123456789 ProcessGroupNCCL.cpp:632] [Rank 3] Watchdog caught"
     " collective operation timeout: WorkNCCL(SeqNum=88, OpType=ALLREDUCE, NumelIn=1,"
