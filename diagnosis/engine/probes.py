@@ -127,6 +127,8 @@ PROBES = (
     Probe("ray-quoted-error", r"\[Rank \d{1,6} Error Snippet\]:"),
     # torch/multiprocessing/spawn.py: the error of a child, quoted by its parent
     Probe("spawn-quoted-error", r"-- Process \d{1,6} terminated with the following error:"),
+    # NCCL's misc/socket.cc and bootstrap.cc, with the sign of an interface's index and without
+    Probe("own-address", r"NCCL INFO (?:NET/Socket|NET/IB|Bootstrap) ?: ?Using "),
     Probe("elastic-gave-up", r"ChildFailedError: ?$"),
     *(Probe(ending.probe, ending.pattern) for ending in ENDINGS),
 )
