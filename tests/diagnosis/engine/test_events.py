@@ -25,6 +25,7 @@ def test_a_log_that_ends_within_a_traceback_tells_of_a_failure(compiled: Compile
     assert verdict.outcome == "unrecognised"
     assert verdict.primary.summary.startswith(UNNAMED)
     assert "/app/train.py:42" in verdict.primary.summary
+    assert verdict.primary.confidence == "low"
 
 
 def test_the_header_of_a_traceback_is_enough(compiled: Compiled) -> None:
