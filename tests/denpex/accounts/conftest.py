@@ -1,0 +1,59 @@
+"""People with accounts: Alice, and whoever else a test needs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from django.test import Client
+
+if TYPE_CHECKING:
+    from denpex.accounts.models import User
+
+MakeAccount = Callable[..., Any]
+
+PASSWORD = "seven green anvils"
+_LINK = re.compile(r"https?://[^/\s]+(/\S+)")
+
+
+@pytest.fixture
+def make_account(db: None) -> MakeAccount:
+    """Make an account: `make_account("bob@example.org", verified=True)`."""
+    from allauth.account.models import EmailAddress
+
+    from denpex.accounts.models import User
+
+    def make(email: str = "alice@example.org", *, verified: bool = False, **fields: object) -> User:
+        account = User.objects.create_user(email, PASSWORD, **fields)
+        EmailAddress.objects.create(user=account, email=email, primary=True, verified=verified)
+        return account
+
+    return make
+
+
+@pytest.fixture
+def alice(make_account: MakeAccount) -> User:
+    return make_account()
+
+
+@pytest.fixture
+def as_alice(client: Client, alice: User, redis: object) -> Client:
+    client.force_login(alice)
+    return client
+
+
+def sign_up(client: Client, email: str = "alice@example.org", password: str = PASSWORD):
+    return client.post("/account/signup/", {"email": email, "password1": password})
+
+
+def log_in(client: Client, email: str = "alice@example.org", password: str = PASSWORD):
+    return client.post("/account/login/", {"login": email, "password": password})
+
+
+def link_in(text: str) -> str:
+    """Return the path of the first link in a mail."""
+    found = _LINK.search(text)
+    assert found is not None
+    return found[1]
