@@ -126,6 +126,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+PASSWORD_RESET_TIMEOUT = 4 * 3600
 LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "account"
 

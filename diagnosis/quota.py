@@ -195,15 +195,14 @@ def refund(job_id: str) -> bool:
     entry = entries.filter(job_id=job_id).first()
     if entry is None:
         return False
-    entry.delete()
     if entry.welcome:
-        WelcomeCount.objects.filter(account=entry.job.account_id, used__gt=0).update(
-            used=F("used") - 1
-        )
+        given = WelcomeCount.objects.filter(account=entry.job.account_id, used__gt=0)
+        given.update(used=F("used") - 1)
     for counted in entry.subjects:
         AllowanceCount.objects.filter(day=entry.day, subject=counted, used__gt=0).update(
             used=F("used") - 1
         )
+    entry.delete()
     return True
 
 

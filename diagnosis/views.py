@@ -55,7 +55,7 @@ def private(view: _View[_Parameters]) -> _View[_Parameters]:
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 retry_after=refusal_of(error).retry_after,
                 message="Our store does not answer at the moment.",
-                advice="Verdicts are kept there for their 24 hours. Reload in half a minute.",
+                advice="Verdicts are kept there. Reload in half a minute.",
             )
         response.headers["Cache-Control"] = "private, no-store"
         response.headers["X-Robots-Tag"] = "noindex"

@@ -3,34 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from django.test import Client
 
+from tests.conftest import PASSWORD, MakeAccount
+
 if TYPE_CHECKING:
     from denpex.accounts.models import User
 
-MakeAccount = Callable[..., Any]
-
-PASSWORD = "seven green anvils"
 _LINK = re.compile(r"https?://[^/\s]+(/\S+)")
-
-
-@pytest.fixture
-def make_account(db: None) -> MakeAccount:
-    """Make an account: `make_account("bob@example.org", verified=True)`."""
-    from allauth.account.models import EmailAddress
-
-    from denpex.accounts.models import User
-
-    def make(email: str = "alice@example.org", *, verified: bool = False, **fields: object) -> User:
-        account = User.objects.create_user(email, PASSWORD, **fields)
-        EmailAddress.objects.create(user=account, email=email, primary=True, verified=verified)
-        return account
-
-    return make
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ from django.test import Client
 
 from denpex.accounts.models import User
 from denpex.mail.models import WaitingMail
-from tests.denpex.accounts.conftest import MakeAccount, link_in, log_in, sign_up
+from tests.conftest import MakeAccount
+from tests.denpex.accounts.conftest import link_in, log_in, sign_up
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
