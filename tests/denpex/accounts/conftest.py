@@ -35,6 +35,11 @@ def log_in(client: Client, email: str = "alice@example.org", password: str = PAS
     return client.post("/account/login/", {"login": email, "password": password})
 
 
+def confirm_password(client: Client):
+    """Type the password once more, as changes of what logs in ask for."""
+    return client.post("/account/reauthenticate/", {"password": PASSWORD})
+
+
 def link_in(text: str) -> str:
     """Return the path of the first link in a mail."""
     found = _LINK.search(text)
