@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import logging
+import secrets
 from typing import Any
 
 from allauth.account.adapter import DefaultAccountAdapter
 from allauth.account.models import EmailConfirmation
 from allauth.mfa.adapter import DefaultMFAAdapter
-from cryptography.fernet import Fernet
+from cryptography.fernet import Fernet, InvalidToken
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
@@ -20,6 +22,8 @@ from diagnosis import visitors
 
 __all__ = ["AccountAdapter", "SecondFactorAdapter"]
 
+logger = logging.getLogger(__name__)
+
 
 class AccountAdapter(DefaultAccountAdapter):
     """Sends mail through the outbox, and keeps no address of a visitor in the clear."""
@@ -29,7 +33,8 @@ class AccountAdapter(DefaultAccountAdapter):
         account = context.get("user")
         if not isinstance(account, User):
             account = None
-        outbox.post(template_prefix.rpartition("/")[2], email, context, account)
+        name = template_prefix.rpartition("/")[2]
+        outbox.post(name, email, {"email": email, **context}, account)
 
     def send_notification_mail(
         self,
@@ -87,8 +92,12 @@ class SecondFactorAdapter(DefaultMFAAdapter):
         return _cipher().encrypt(text.encode()).decode()
 
     def decrypt(self, encrypted_text: str) -> str:
-        """Return what `encrypt` was given; raises InvalidToken where the site's key changed."""
-        return _cipher().decrypt(encrypted_text.encode()).decode()
+        """Return what `encrypt` was given, or a secret nobody has where the site's key changed."""
+        try:
+            return _cipher().decrypt(encrypted_text.encode()).decode()
+        except InvalidToken:
+            logger.warning("second_factor_unreadable")
+            return base64.b32encode(secrets.token_bytes(20)).decode()
 
 
 def _public(name: str, *parts: str) -> str:

@@ -52,7 +52,7 @@ def test_from_sign_up_to_a_diagnosis_of_ones_own(wide_page: Page, worker: Child)
     wide_page.get_by_role("button", name="Sign up").click()
 
     diagnoses = wide_page.get_by_role("region", name="Diagnoses")
-    expect(diagnoses).to_contain_text("3 left of those that a new account gets besides")
+    expect(diagnoses).to_contain_text("3 of 3 extra for a new account")
     expect(diagnoses).to_contain_text("3 of 3 left today")
     expect(wide_page.get_by_role("region", name="E-mail")).to_contain_text("is not verified yet")
 
@@ -62,9 +62,11 @@ def test_from_sign_up_to_a_diagnosis_of_ones_own(wide_page: Page, worker: Child)
     expect(diagnoses).to_contain_text("5 of 5 left today")
 
     diagnose(wide_page)
-    expect(wide_page.get_by_role("region", name="Keep, share")).to_contain_text("you alone can read them")
+    expect(wide_page.get_by_role("region", name="Keep, share")).to_contain_text(
+        "you alone can read them"
+    )
     wide_page.get_by_role("link", name="Account").click()
-    expect(diagnoses).to_contain_text("2 left of those")
+    expect(diagnoses).to_contain_text("2 of 3 extra")
     expect(diagnoses).to_contain_text("5 of 5 left today")
 
     WelcomeCount.objects.update(used=3)

@@ -121,3 +121,16 @@ def test_an_unverified_account_cannot_set_one_up(client: Client, alice: User) ->
 
     assert answer.redirect_chain or "until you have verified" in answer.content.decode()
     assert not Authenticator.objects.exists()
+
+
+def test_a_secret_of_another_key_lets_nobody_in(logged_in: Client, settings) -> None:
+    """Who changed the site's key finds a login that refuses, and no error page."""
+    secret = set_up(logged_in)
+    settings.SECRET_KEY = "changed " * 8
+    browser = Client()
+    log_in(browser)
+
+    answer = browser.post("/account/2fa/authenticate/", {"code": code_of(secret)})
+
+    assert answer.status_code == 200
+    assert "Incorrect code." in answer.content.decode()

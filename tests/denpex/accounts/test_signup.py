@@ -18,7 +18,10 @@ def test_it_works(client: Client) -> None:
     assert response.status_code == 302
     assert response["Location"] == "/account/"
     assert "alice@example.org is not verified yet" in client.get("/account/").content.decode()
-    assert WaitingMail.objects.get().subject == "Verify your address at Denpex"
+    mail = WaitingMail.objects.get()
+    assert mail.recipient == "alice@example.org"
+    assert mail.subject == "Verify your address at Denpex"
+    assert "You signed up at Denpex with alice@example.org." in mail.text
 
 
 def test_page_says_what_an_account_gives(client: Client) -> None:
