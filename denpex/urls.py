@@ -10,6 +10,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
     path("failures/", include("encyclopedia.urls")),
     path("", include("diagnosis.urls")),
+    path("account/", include("denpex.accounts.urls")),
     path("style/", views.style, name="style"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

@@ -24,7 +24,8 @@ __all__ = ["Answer", "of_job", "of_sample"]
 class Answer:
     """A verdict as JSON text, and its masked log. `read_file` takes a number, counted from 0.
 
-    `asked_about` is the slug of the failure whose page the paste came from, or "".
+    `asked_about` is the slug of the failure whose page the paste came from, or "". `owned` says
+    that an account alone may read it.
     """
 
     id: str
@@ -34,6 +35,7 @@ class Answer:
     asked_about: str = ""
     expires_at: dt.datetime | None = None
     sample: Sample | None = None
+    owned: bool = False
 
     @property
     def verdict(self) -> dict[str, Any]:
@@ -54,6 +56,7 @@ def of_job(job: Job) -> Answer | None:
         read_file=lambda number: store.read_file(job.pk, number),
         asked_about=job.asked_about,
         expires_at=job.expires_at,
+        owned=job.account_id is not None,
     )
 
 

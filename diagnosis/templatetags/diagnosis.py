@@ -11,6 +11,7 @@ from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from denpex.accounts.tiers import ANONYMOUS, Tier
+from denpex.uploads import megabytes
 from diagnosis.samples import SAMPLES, Sample
 
 __all__ = ["anonymous_tier", "code_spans", "paste_limit_megabytes", "sample_logs"]
@@ -21,9 +22,9 @@ _CODE_SPAN = re.compile("`([^`]+)`")
 
 
 @register.simple_tag
-def paste_limit_megabytes() -> str:
-    """Return the size limit of a log in megabytes."""
-    return f"{settings.DENPEX_LOG_LIMIT_BYTES / 1_000_000:g}"
+def paste_limit_megabytes(of_sender: str = "") -> str:
+    """Return the size limit of a log in megabytes: the sender's own, or everyone's."""
+    return of_sender or megabytes(settings.DENPEX_LOG_LIMIT_BYTES)
 
 
 @register.simple_tag

@@ -168,7 +168,7 @@ def test_every_internal_link_leads_somewhere(client: Client) -> None:
     }
     samples = {link for link in links if link.startswith("/d/")}
     for link in links - samples:
-        assert client.get(link).status_code == 200, link
+        assert client.get(link, follow=True).status_code == 200, link
 
 
 def test_pages_for_machines_alone_stay_out_of_search_engines(client: Client) -> None:

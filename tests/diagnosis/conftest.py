@@ -52,13 +52,14 @@ def answered(db: None, redis: object) -> Answered:
     from diagnosis.models import Job
     from diagnosis.paste import Upload
     from diagnosis.preloaded import compiled
+    from diagnosis.senders import Sender
     from diagnosis.submission import Submission, submit
     from diagnosis.visitors import Visitor
 
     def make(log: bytes, *more: bytes, asked_about: str = "") -> Job:
         uploads = tuple(Upload(f"rank_{n}.log", data) for n, data in enumerate((log, *more)))
         submission = Submission("", uploads, asked_about=asked_about)
-        job = submit(submission, ANONYMOUS, Visitor("203.0.113.99", None))
+        job = submit(submission, Sender(ANONYMOUS, Visitor("203.0.113.99", None)))
         assert jobs.take_lease(job.pk, "the test")
         logs = store.read_log(job.pk)
         assert logs is not None
