@@ -15,6 +15,7 @@ __all__ = [
     "SIGNALS",
     "STACK",
     "WRAPPERS",
+    "WRAPPER_FILES",
     "WRAPPER_MESSAGES",
     "Ending",
     "Probe",
@@ -224,6 +225,8 @@ WRAPPER_MESSAGES = (
     "Engine core initialization failed",  # vllm/v1/engine/core_client.py
     "Engine process failed to start",  # vllm/engine/multiprocessing/client.py
 )
+# The same where the message begins below the line of the exception: the files that raise it.
+WRAPPER_FILES = ("torch/multiprocessing/spawn.py",)
 INTERRUPTS = frozenset({"KeyboardInterrupt"})
 
 

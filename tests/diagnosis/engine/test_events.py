@@ -60,3 +60,16 @@ def test_a_rank_that_repeats_another_s_timeout_still_tells_of_it(compiled: Compi
     assert verdict.outcome == "symptom_only"
     assert verdict.primary.failure.slug == "nccl-watchdog-timeout"
     assert verdict.primary.rank is None
+
+
+def test_an_exception_that_only_reports_a_spawned_child_is_not_the_root(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        traceback(
+            "Exception: ", file="/opt/lib/python3.7/site-packages/torch/multiprocessing/spawn.py"
+        ).replace("torch/_tensor.py", "torch/multiprocessing/spawn.py"),
+        "",
+        "-- Process 4 terminated with the following error:",
+        traceback("FloatingPointError: the loss is gone", file="/app/trainer.py"),
+    )
+    assert verdict.primary.summary.startswith("FloatingPointError")
