@@ -81,7 +81,12 @@ def log_lines(request: HttpRequest, job_id: str, number: int) -> HttpResponseBas
     if not isinstance(answer, Answer) or file is None or not is_part or len(part) > MOST_LINES:
         return gone(request, job_id)
     excerpts = Excerpts(_reader(answer), _evidence(visible_throughout(answer.verdict)))
-    ctx = {"answer": answer, "number": number, "pieces": excerpts.opened(file.name, gap, part)}
+    ctx = {
+        "answer": answer,
+        "number": number,
+        "pieces": excerpts.opened(file.name, gap, part),
+        "words": "",
+    }
     return render(request, "diagnosis/log_lines.html", ctx)
 
 

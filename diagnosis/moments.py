@@ -7,7 +7,7 @@ import functools
 from diagnosis.engine.sources import Envelopes
 from diagnosis.engine.stamps import year_told
 from diagnosis.log_reader import LogReader
-from diagnosis.timeline import Moment
+from diagnosis.timeline_axis import Moment
 
 __all__ = ["Moments"]
 

@@ -21,6 +21,16 @@ class Span:
     first_line: int
     last_line: int
 
+    @property
+    def first(self) -> tuple[str, int]:
+        """The place of its first line."""
+        return self.file, self.first_line
+
+    @property
+    def last(self) -> tuple[str, int]:
+        """The place of its last line."""
+        return self.file, self.last_line
+
 
 @dataclass(frozen=True, slots=True)
 class RankGroup:

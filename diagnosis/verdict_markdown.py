@@ -19,6 +19,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
 _ADDRESS = re.compile(r"(?i)\b(www)\.|:(?=//)")
 # GitHub calls who is named behind an @, and links what is numbered behind a #: not within code.
 _CALL = re.compile(r"@+")
+_BLANKS = re.compile(r"\s+")
 _FENCE = re.compile("`{3,}")
 _CODE_SPAN = re.compile("`([^`]+)`")
 
@@ -113,7 +114,7 @@ def _with_code(text: str) -> str:
 
 def _plain(text: str) -> str:
     """Return text that Markdown shows as it is."""
-    escaped = _SPECIAL.sub(r"\\\1", " ".join(text.split()))
+    escaped = _SPECIAL.sub(r"\\\1", _BLANKS.sub(" ", text))
     escaped = _ADDRESS.sub(lambda found: f"{found[1] or ''}\\{found[0][-1]}", escaped)
     return _CALL.sub(r"`\g<0>`", escaped)
 

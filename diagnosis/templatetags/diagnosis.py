@@ -23,6 +23,7 @@ __all__ = [
     "highlighted",
     "line_anchor",
     "line_href",
+    "linking_lines",
     "mark_in_words",
     "mark_shape",
     "mark_signs",
@@ -35,6 +36,7 @@ __all__ = [
 register = template.Library()
 
 _CODE_SPAN = re.compile("`([^`]+)`")
+_LINE = re.compile(r"\b([Ll]ine) (\d{1,9})(?: of ([\w.:@+=,/-]+))?")
 # Lines of a 6 by 6 tile: a fate is told apart without its colour.
 _HATCHES: Mapping[str, str] = {
     "initiated": "M0 0H6V6H0Z",
@@ -145,3 +147,18 @@ def line_href(links: LogLinks, file: str, line: int) -> str:
 def line_anchor(file_number: int, line: int) -> str:
     """Return the fragment of a line."""
     return anchor(file_number, line)
+
+
+@register.simple_tag
+def linking_lines(links: LogLinks, text: str) -> SafeString:
+    """Show the engine's words with a link on each line that they name."""
+
+    def linked(found: re.Match[str]) -> str:
+        file = found[3] if found[3] in links.files else None
+        if file is None and len(links.files) != 1:
+            return found[0]
+        href = links.to(file or links.files[0], int(found[2]))
+        words, rest = f"{found[1]} {found[2]}", found[0][len(f"{found[1]} {found[2]}") :]
+        return f'<a href="{escape(href)}">{words}</a>{rest}'
+
+    return mark_safe(_LINE.sub(linked, escape(text)))  # noqa: S308

@@ -45,7 +45,7 @@ def test_it_works(client: Client, answered: Answered, failures: None) -> None:
     assert re.search(r"The log says Line \d+ : .*exitcode: -9", text)
     assert 'href="/failures/process-killed-by-sigkill/"' in page
     assert "Verify" in text
-    assert "6 failed first" in text
+    assert re.search(r"\b6 1 failed first localhost line \d+ Process Killed by SIGKILL", text)
     assert page.count("<h1") == 1
 
 
@@ -191,7 +191,7 @@ def test_commands_to_collect_more_are_shown_as_code(
     page = show(client, answered(case_log(KILLED)))
 
     assert "<code>grep -w oom_kill /proc/vmstat</code>" in page
-    assert "`" not in page
+    assert "`" not in page.partition('id="keeping"')[0]
 
 
 def test_link_promises_what_the_page_of_the_failure_holds(
