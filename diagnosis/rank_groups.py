@@ -11,15 +11,19 @@ from diagnosis.engine.verdict import FATES
 __all__ = ["MOST_GROUPS", "RankGroup", "Span", "group_ranks"]
 
 MOST_GROUPS = 24
+# Of so many files at either end of a group's time it is asked when their lines were printed.
+_OUTER_SPANS = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The lines of a file from the first to the last that ranks printed."""
+    """The lines of a file from the first to the last that ranks printed; times are as printed."""
 
     file: str
     first_line: int
     last_line: int
+    first_time: str = ""
+    last_time: str = ""
 
     @property
     def first(self) -> tuple[str, int]:
@@ -42,6 +46,18 @@ class RankGroup:
     spans: tuple[Span, ...]
     first_time: str
     last_time: str
+
+    @property
+    def outer_spans(self) -> tuple[Span, ...]:
+        """The spans among which are the one that begins first and the one that ends last.
+
+        All of them, unless they are very many: stamps of one kind sort as text.
+        """
+        if len(self.spans) <= 2 * _OUTER_SPANS:
+            return self.spans
+        first = sorted(self.spans, key=lambda span: span.first_time or "~")[:_OUTER_SPANS]
+        last = sorted(self.spans, key=lambda span: span.last_time)[-_OUTER_SPANS:]
+        return tuple(dict.fromkeys((*first, *last)))
 
 
 def group_ranks(fates: Sequence[Mapping[str, Any]]) -> tuple[RankGroup, ...]:
@@ -75,17 +91,16 @@ def _order(fate: Mapping[str, Any]) -> tuple[int, int]:
 
 
 def _group(group: Sequence[Mapping[str, Any]]) -> RankGroup:
-    with_lines = [each for each in group if each["first_line"] is not None]
-    spans = _spans(with_lines)
+    spans = _spans([each for each in group if each["first_line"] is not None])
     # Lines of different files say nothing of which time is the first.
-    timed = with_lines if len(spans) == 1 else []
+    only = spans[0] if len(spans) == 1 else None
     return RankGroup(
         ranks=tuple(each["rank"] for each in group),
         fate=group[0]["fate"],
         hosts=tuple(dict.fromkeys(each["host"] for each in group if each["host"])),
         spans=spans,
-        first_time=_time(timed, "first_line", "first_time", min),
-        last_time=_time(timed, "last_line", "last_time", max),
+        first_time=only.first_time if only else "",
+        last_time=only.last_time if only else "",
     )
 
 
@@ -106,6 +121,8 @@ def _spans(fates: Sequence[Mapping[str, Any]]) -> tuple[Span, ...]:
             file,
             min(each["first_line"] for each in found),
             max(each["last_line"] for each in found),
+            _time(found, "first_line", "first_time", min),
+            _time(found, "last_line", "last_time", max),
         )
         for file, found in files.items()
     )

@@ -251,7 +251,7 @@ def _places(row: _Row, lines_of: Mapping[str, int]) -> set[Place]:
     """Return the places of a lane: its events, and where its ranks speak first and last."""
     group, events = row
     places = {event.place for event in events}
-    for span in group.spans if group else ():
+    for span in group.outer_spans if group else ():
         if span.file in lines_of:
             places.update((span.first, span.last))
     return places
@@ -285,8 +285,8 @@ def _lane(row: _Row, axis: Axis, y: int) -> Lane:
 
 
 def _bar(group: RankGroup, events: Sequence[Event], axis: Axis) -> Bar | None:
-    starts = [at for span in group.spans if (at := axis.at(span.first)) is not None]
-    ends = [at for span in group.spans if (at := axis.at(span.last)) is not None]
+    starts = [at for span in group.outer_spans if (at := axis.at(span.first)) is not None]
+    ends = [at for span in group.outer_spans if (at := axis.at(span.last)) is not None]
     if not starts or not ends:
         return None
     start, end = min(starts), max(ends)
@@ -300,7 +300,7 @@ def _bar(group: RankGroup, events: Sequence[Event], axis: Axis) -> Bar | None:
         whole=round(hurt - start, 2) if start < end else _SMALLEST_BAR,
         hurt=hurt,
         broken=round(end - hurt, 2),
-        begins_earlier=any(axis.is_before(span.first) for span in group.spans),
+        begins_earlier=any(axis.is_before(span.first) for span in group.outer_spans),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from denpex.accounts.tiers import ANONYMOUS
 
 MakeJob = Callable[..., Any]
 Answered = Callable[..., Any]
+Told = Callable[..., Any]
 
 CASES = Path(__file__).parent.parent / "cases"
 
@@ -64,6 +66,25 @@ def answered(db: None, redis: object) -> Answered:
         assert logs is not None
         assert jobs.finish(job.pk, "the test", diagnose(logs, compiled()).as_json())
         job.refresh_from_db()
+        return job
+
+    return make
+
+
+@pytest.fixture
+def told(make_job: MakeJob, redis: object) -> Told:
+    """Keep a verdict of the test's own making: `told(verdict, log)` returns the finished job."""
+    from diagnosis import store
+    from diagnosis.engine import LogFile
+    from diagnosis.engine.masking import mask
+    from diagnosis.models import Job
+
+    def make(verdict: dict[str, Any], *logs: bytes) -> Job:
+        job = make_job(state="done")
+        names = ["log.txt", *(f"rank_{n}.log" for n in range(1, len(logs)))]
+        files = [LogFile(name, log) for name, log in zip(names, logs, strict=True)]
+        store.keep_log(job.pk, mask(files), 60)
+        store.keep_verdict(job.pk, json.dumps(verdict), 60)
         return job
 
     return make
