@@ -15,6 +15,7 @@ __all__ = ["MOST_LINES", "Excerpt", "Excerpts", "Gap", "LogLine", "Piece"]
 MOST_LINES = 2000
 _OPENED_LINES = 300
 _CONTEXT_LINES = 3
+_SMALLEST_GAP = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,16 +127,23 @@ class Excerpts:
 
 
 def _windows(lines: Iterable[int], total: int) -> list[range]:
-    """Return the runs of lines around the evidence; a gap of one line is shown instead."""
+    """Return the runs of lines around the evidence; what would be a small gap is shown instead."""
     wanted = {
         each
         for line in lines
         for each in range(line - _CONTEXT_LINES, line + _CONTEXT_LINES + 1)
         if 0 < each <= total
     }
-    neighbours = {line + 1 for line in wanted if line < total} | {1, total}
-    lone = {line for line in neighbours if {line - 1, line + 1} <= wanted | {0, total + 1}}
-    return runs(sorted(wanted | lone)) if wanted else []
+    if not wanted:
+        return []
+    shown: list[range] = []
+    edges = [range(1, 1), *runs(sorted(wanted)), range(total + 1, total + 1)]
+    for run in edges:
+        if shown and run.start - shown[-1].stop < _SMALLEST_GAP:
+            shown[-1] = range(shown[-1].start, run.stop)
+        else:
+            shown.append(run)
+    return [run for run in shown if run]
 
 
 def _gap(first: int, last: int, *, above: bool, below: bool) -> Iterator[Piece]:

@@ -80,14 +80,14 @@ def stand_for(
 ) -> Gutter:
     """Lay out the strip of a file; marks nearer than `apart` percent share a link."""
     ticks = [
-        Tick(_percent(line, file.lines), line, kind)
+        Tick(_percent(line - 0.5, file.lines), line, kind)
         for line, kind in marked.items()
         if line <= file.lines
     ]
     bands = tuple(
         Band(
-            _percent(run.start, file.lines),
-            max(round(100 * len(run) / max(file.lines, 1), 2), _SMALLEST_BAND),
+            min(_percent(run.start - 1, file.lines), 100 - _SMALLEST_BAND),
+            max(_percent(len(run), file.lines), _SMALLEST_BAND),
         )
         for run in shown
     )
@@ -109,5 +109,5 @@ def _together(ticks: Sequence[Tick], apart: float) -> Iterator[list[Tick]]:
         yield group
 
 
-def _percent(line: int, total: int) -> float:
-    return round(100 * (line - 1) / max(total - 1, 1), 2)
+def _percent(lines: float, total: int) -> float:
+    return round(100 * lines / max(total, 1), 2)

@@ -105,10 +105,13 @@ class Proof:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The evidence of one file in its context, and the strip that stands for the whole file."""
+    """The evidence of one file in its context, and the strip that stands for the whole file.
+
+    Where all of the file is shown there is no strip.
+    """
 
     excerpt: Excerpt
-    gutter: Gutter
+    gutter: Gutter | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +185,7 @@ class FateRow:
     first: Place | None
     last: Place | None
     files: int
-    times: tuple[str, ...]
+    times: str
     happenings: tuple[Happening, ...]
 
 
@@ -316,7 +319,8 @@ def _frames(
     for excerpt in excerpts:
         file = answer.about.files[excerpt.file_number - 1]
         marked = marked_lines(verdict, file.name)
-        yield Frame(excerpt, stand_for(file, marked, excerpt.shown, links.to, _GUTTER_APART))
+        gutter = stand_for(file, marked, excerpt.shown, links.to, _GUTTER_APART)
+        yield Frame(excerpt, gutter if len(excerpt.pieces) > 1 else None)
 
 
 def _telling(evidence: Sequence[Mapping[str, Any]], links: LogLinks) -> Place | None:
@@ -468,7 +472,7 @@ def _fate_rows(
         if lane.group is not None:
             yield _fate_row(lane.group, happenings, place)
         else:
-            yield FateRow(lane.label, (), "", "", "", None, None, 0, (), happenings)
+            yield FateRow(lane.label, (), "", "", "", None, None, 0, "", happenings)
 
 
 def _fate_row(
@@ -487,7 +491,9 @@ def _fate_row(
         first=first,
         last=last,
         files=len(group.spans),
-        times=tuple(dict.fromkeys(filter(None, (group.first_time, group.last_time)))),
+        times="\n\N{EN DASH} ".join(
+            dict.fromkeys(filter(None, (group.first_time, group.last_time)))
+        ),
         happenings=happenings,
     )
 

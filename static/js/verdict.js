@@ -48,7 +48,8 @@ function goToLines(log) {
     return;
   }
   choose(file, from, to);
-  if (to > from) start.scrollIntoView({ block: "center" });
+  // Also for one line: a scroll that is under way, as to a link that got the focus, would win.
+  start.scrollIntoView({ block: "center" });
 }
 
 function lineId(file, line) {

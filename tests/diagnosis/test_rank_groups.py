@@ -75,7 +75,7 @@ def test_merged_ranks_span_from_the_first_line_to_the_last() -> None:
 
     (group,) = group_ranks(fates)
 
-    assert group.spans == (Span("log.txt", 1, 100),)
+    assert group.spans == (Span("log.txt", 1, 100, "06:00:00", "07:00:00"),)
     assert (group.first_time, group.last_time) == ("06:00:00", "07:00:00")
 
 
@@ -95,3 +95,30 @@ def test_ranks_of_several_files_span_each_of_them_and_tell_no_time() -> None:
 
     assert len(group.spans) == 30
     assert (group.first_time, group.last_time) == ("", "")
+
+
+def test_of_a_thousand_files_those_at_the_ends_are_asked() -> None:
+    fates = [
+        fate(
+            n,
+            first_line=1,
+            last_line=9,
+            file=f"rank_{n}.log",
+            first_time=f"2026-11-30 06:{(7 * n) % 1000 // 60:02}:{(7 * n) % 60:02}",
+            last_time=f"2026-11-30 07:{(3 * n) % 1000 // 60:02}:{(3 * n) % 60:02}",
+        )
+        for n in range(1000)
+    ]
+    (group,) = group_ranks(fates)
+
+    outer = group.outer_spans
+
+    assert len(outer) <= 64
+    assert min(span.first_time for span in group.spans) in {span.first_time for span in outer}
+    assert max(span.last_time for span in group.spans) in {span.last_time for span in outer}
+
+
+def test_of_a_few_files_all_are_asked() -> None:
+    (group,) = group_ranks([fate(n, first_line=1, file=f"{n}.log") for n in range(30)])
+
+    assert group.outer_spans == group.spans
