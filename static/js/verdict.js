@@ -9,16 +9,18 @@ const LINES = /^#(?:F(\d+)-)?L(\d+)(?:-(?:F\d+-)?L?(\d+))?$/;
 async function openGap(event) {
   const link = event.target.closest("a[data-lines]");
   if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const [, first, last] = /part=(\d+)-(\d+)/.exec(link.dataset.lines);
+  const shown = document.querySelectorAll(".log li").length;
+  if (shown + Number(last) - Number(first) >= MOST_LINES) return;
   event.preventDefault();
   const rows = await fetchRows(link.dataset.lines);
-  const shown = document.querySelectorAll(".log li").length;
-  if (!rows || shown + rows.children.length > MOST_LINES) {
+  if (!rows) {
     location.assign(link.href);
     return;
   }
-  const first = rows.querySelector(".log-number");
+  const number = rows.querySelector(".log-number");
   link.closest("li").replaceWith(...rows.children);
-  first?.focus();
+  number?.focus();
   announce(link.textContent.replace("show", "Shown:"));
 }
 
