@@ -33,7 +33,7 @@ def as_markdown(page: VerdictPage, origin: str) -> str:
 def _blocks(page: VerdictPage, origin: str) -> Iterator[str]:
     verdict = page.verdict
     primary = verdict["primary"] or {}
-    yield f"### {_plain(page.title)}"
+    yield f"### {'SAMPLE: ' if page.answer.sample else ''}{_plain(page.title)}"
     yield f"**{page.label.words}{f', {page.confidence.lower()}' if page.confidence else ''}.**" + (
         f" {_plain(primary['summary'])}" if primary else ""
     )

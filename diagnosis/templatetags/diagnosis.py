@@ -154,10 +154,13 @@ def linking_lines(links: LogLinks, text: str) -> SafeString:
     """Show the engine's words with a link on each line that they name."""
 
     def linked(found: re.Match[str]) -> str:
-        file = found[3] if found[3] in links.files else None
-        if file is None and len(links.files) != 1:
+        # What ends a sentence may end the name of a file, too.
+        named = (found[3] or "", (found[3] or "").rstrip(".,:"))
+        only = links.files[:1] if len(links.files) == 1 else ()
+        file = next((name for name in (*named, *only) if name in links.files), None)
+        if file is None:
             return found[0]
-        href = links.to(file or links.files[0], int(found[2]))
+        href = links.to(file, int(found[2]))
         words, rest = f"{found[1]} {found[2]}", found[0][len(f"{found[1]} {found[2]}") :]
         return f'<a href="{escape(href)}">{words}</a>{rest}'
 

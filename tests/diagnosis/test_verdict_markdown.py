@@ -108,6 +108,10 @@ def test_job_without_a_verdict_says_where_it_stands(
     assert response.text.strip().endswith(".")
 
 
+def test_sample_says_that_it_is_one(client: Client) -> None:
+    assert written(client, "sample-disk-full").startswith("### SAMPLE: ")
+
+
 def test_unknown_id(client: Client) -> None:
     assert client.get("/d/nothing.md").status_code == HTTPStatus.NOT_FOUND
 
