@@ -9,6 +9,8 @@ from http import HTTPStatus
 import pytest
 from django.test import Client
 
+from diagnosis import store
+from diagnosis.store import StoreUnavailableError
 from tests.diagnosis.conftest import Answered, case_log
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
@@ -122,6 +124,19 @@ class TestPage:
     @pytest.mark.parametrize("path", ["log/", "log/1/", "log/1/lines/?gap=1-9&part=1-9"])
     def test_unknown_id(self, client: Client, path: str) -> None:
         assert client.get(f"/d/nothing/{path}").status_code == HTTPStatus.NOT_FOUND
+
+    def test_store_that_does_not_answer_is_a_503(
+        self, client: Client, answered: Answered, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        job = answered(CRASH * 9)
+
+        def away(_job_id: str) -> None:
+            raise StoreUnavailableError("TimeoutError")
+
+        monkeypatch.setattr(store, "read_log", away)
+        for path in ("log/", "log/1/", "log/1.txt", "log/1/lines/?gap=1-9&part=1-9", ""):
+            response = client.get(f"/d/{job.pk}/{path}", {"q": "x"} if path == "log/" else {})
+            assert response.status_code == HTTPStatus.SERVICE_UNAVAILABLE, path
 
     def test_sample_says_that_it_is_one(self, client: Client) -> None:
         assert "<title>SAMPLE: " in show(client, "/d/sample-killed-rank/log/1/")
