@@ -49,11 +49,18 @@ def of_job(job: Job) -> Answer | None:
     verdict, about = store.read_verdict(job.pk), store.about_log(job.pk)
     if verdict is None or about is None:
         return None
+    # A page of a thousand files asks the store once.
+    read_log = functools.cache(lambda: store.read_log(job.pk) or ())
+
+    def read_file(number: int) -> bytes | None:
+        logs = read_log()
+        return bytes(logs[number].data) if number < len(logs) else None
+
     return Answer(
         id=job.pk,
         json=verdict,
         about=about,
-        read_file=lambda number: store.read_file(job.pk, number),
+        read_file=read_file,
         asked_about=job.asked_about,
         expires_at=job.expires_at,
         owned=job.account_id is not None,

@@ -30,7 +30,6 @@ __all__ = [
     "describe",
     "keep_log",
     "keep_verdict",
-    "read_file",
     "read_log",
     "read_verdict",
 ]
@@ -113,13 +112,6 @@ def read_log(job_id: str) -> tuple[LogFile, ...] | None:
         LogFile(file.name, zlib.decompress(fields[str(number).encode()]))
         for number, file in enumerate(about.files)
     )
-
-
-def read_file(job_id: str, number: int) -> bytes | None:
-    """Return the masked text of one file, counted from 0; None where it is gone."""
-    with _answering() as client:
-        compressed = cast("bytes | None", client.hget(_log_key(job_id), str(number)))
-    return None if compressed is None else zlib.decompress(compressed)
 
 
 def keep_verdict(job_id: str, verdict: str, seconds: int) -> None:

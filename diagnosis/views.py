@@ -8,6 +8,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Concatenate, ParamSpec
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -29,8 +30,20 @@ from diagnosis.samples import SAMPLES
 from diagnosis.senders import Sender, log_limit_bytes
 from diagnosis.store import StoreUnavailableError
 from diagnosis.submission import Submission, submit
+from diagnosis.verdict_markdown import as_markdown
 
-__all__ = ["allowance", "delete", "diagnose", "log_file", "verdict", "verdict_json"]
+__all__ = [
+    "allowance",
+    "delete",
+    "diagnose",
+    "find",
+    "gone",
+    "log_file",
+    "private",
+    "verdict",
+    "verdict_json",
+    "verdict_markdown",
+]
 
 _Parameters = ParamSpec("_Parameters")
 _View = Callable[Concatenate[HttpRequest, _Parameters], HttpResponseBase]
@@ -38,6 +51,7 @@ _View = Callable[Concatenate[HttpRequest, _Parameters], HttpResponseBase]
 # A longer text is not sent back with a refusal; the browser's Back button still has it.
 _TEXT_SENT_BACK = 1_000_000
 _PLAIN_TEXT = "text/plain; charset=utf-8"
+_MARKDOWN = "text/markdown; charset=utf-8"
 
 
 def private(view: _View[_Parameters]) -> _View[_Parameters]:
@@ -121,23 +135,24 @@ def allowance(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 def verdict(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Show where a diagnosis stands: waiting, failed by our fault, or its verdict."""
-    found = _find(request, job_id)
+    found = find(request, job_id)
     match found:
         case Answer():
-            ctx = {"page": present(found)}
+            page = present(found, by_lines=request.GET.get("axis") == "lines")
+            ctx = {"page": page, "markdown": as_markdown(page, settings.DENPEX_ORIGIN)}
             return render(request, "diagnosis/verdict.html", ctx)
         case Job(state=Job.State.FAILED):
             return render(request, "diagnosis/failed.html", {"job": found})
         case Job():
             return render(request, "diagnosis/waiting.html", {"job": found})
-    return _gone(request, job_id)
+    return gone(request, job_id)
 
 
 @private
 @require_safe
 def verdict_json(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Return the verdict as the engine made it, or the state of the job."""
-    found = _find(request, job_id)
+    found = find(request, job_id)
     match found:
         case Answer():
             return HttpResponse(found.json, content_type="application/json")
@@ -152,12 +167,30 @@ def verdict_json(request: HttpRequest, job_id: str) -> HttpResponseBase:
 
 @private
 @require_safe
+def verdict_markdown(request: HttpRequest, job_id: str) -> HttpResponseBase:
+    """Return the verdict as Markdown for an issue or a chat, or a sentence on where it stands."""
+    found = find(request, job_id)
+    match found:
+        case Answer():
+            text, status = as_markdown(present(found), settings.DENPEX_ORIGIN), HTTPStatus.OK
+        case Job(state=Job.State.FAILED):
+            text = "This diagnosis failed by a fault of ours, and was refunded.\n"
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+        case Job():
+            text, status = "No verdict yet: ask again in a second.\n", HTTPStatus.ACCEPTED
+        case None:
+            text, status = "Unknown or expired.\n", HTTPStatus.NOT_FOUND
+    return HttpResponse(text, content_type=_MARKDOWN, status=status)
+
+
+@private
+@require_safe
 def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """Return one file of the masked log as plain text; files count from 1."""
-    found = _find(request, job_id)
+    found = find(request, job_id)
     data = found.read_file(number - 1) if isinstance(found, Answer) and number else None
     if data is None:
-        return _gone(request, job_id)
+        return gone(request, job_id)
     response = HttpResponse(data.decode("utf-8", "replace"), content_type=_PLAIN_TEXT)
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return response
@@ -169,7 +202,7 @@ def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
 def delete(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Remove log and verdict now. Whoever may read them may."""
     if not _seen_by(request).filter(pk=job_id).exists() or not jobs.delete(job_id):
-        return _gone(request, job_id)
+        return gone(request, job_id)
     return render(request, "diagnosis/deleted.html")
 
 
@@ -230,7 +263,7 @@ def _with_cookie(response: HttpResponse, sender: Sender) -> HttpResponse:
     return response
 
 
-def _find(request: HttpRequest, job_id: str) -> Answer | Job | None:
+def find(request: HttpRequest, job_id: str) -> Answer | Job | None:
     """Return the answer under this id, or the job that has none yet; None where nothing is kept.
 
     A job of another account is as one that never was.
@@ -249,6 +282,7 @@ def _seen_by(request: HttpRequest) -> JobQuerySet:
     return Job.objects.all().seen_by(account)
 
 
-def _gone(request: HttpRequest, job_id: str) -> HttpResponse:
+def gone(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Say that nothing is kept under this id, or no longer."""
     ctx = {"job": _seen_by(request).filter(pk=job_id).first()}
     return render(request, "diagnosis/gone.html", ctx, status=HTTPStatus.NOT_FOUND)

@@ -43,7 +43,9 @@ def test_store_keeps_nothing_unmasked(redis: Redis) -> None:
 
     from diagnosis import store
 
-    assert b"203.0.113.9" not in (store.read_file(job.pk, 0) or b"")
+    logs = store.read_log(job.pk)
+    assert logs is not None
+    assert b"203.0.113.9" not in bytes(logs[0].data)
 
 
 def test_allowance_lost_to_another_request_leaves_no_log(
