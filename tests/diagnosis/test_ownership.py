@@ -21,7 +21,15 @@ pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
 LOG = "[rank1]: Traceback (most recent call last):\n[rank1]: KeyError: 'labels'\n" * 4
 NONCE = "0123456789abcdef"
-PATHS = ("/d/{}/", "/d/{}.json", "/d/{}/log/1")
+PATHS = (
+    "/d/{}/",
+    "/d/{}.json",
+    "/d/{}.md",
+    "/d/{}/log/",
+    "/d/{}/log/1/",
+    "/d/{}/log/1/lines/?gap=1-4&part=1-4",
+    "/d/{}/log/1.txt",
+)
 
 
 def browser_of(account) -> Client:
