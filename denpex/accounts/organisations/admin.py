@@ -184,11 +184,10 @@ class EvaluationRequestAdmin(staff.StaffAdmin):
     )
     actions = ("approve", "decline")
 
-    def get_queryset(self, request: HttpRequest) -> QuerySet[EvaluationRequest]:
+    def get_ordering(self, request: HttpRequest) -> list[Any]:
         """Put first what waits."""
-        found: QuerySet[EvaluationRequest] = super().get_queryset(request)
         waits = When(state=EvaluationRequest.State.IN_REVIEW, then=Value(0))
-        return found.annotate(place=Case(waits, default=Value(1))).order_by("place", "-made_at")
+        return [Case(waits, default=Value(1)), "-made_at", "-pk"]
 
     @admin.action(description="Approve: it is a workplace")
     def approve(self, request: AccountRequest, chosen: QuerySet[EvaluationRequest]) -> None:
