@@ -18,8 +18,8 @@ from denpex import staff
 from denpex.accounts.http import AccountRequest
 from denpex.accounts.models import User
 from denpex.accounts.organisations import closing, codes, requests
-from denpex.accounts.organisations.domains import registrable_domain
-from denpex.accounts.organisations.memberships import hold
+from denpex.accounts.organisations.domains import Kind, kind_of, registrable_domain
+from denpex.accounts.organisations.memberships import organisation_of
 from denpex.accounts.organisations.models import (
     AuditEntry,
     EvaluationCode,
@@ -81,37 +81,43 @@ class OrganisationAdmin(staff.StaffAdmin):
 
 
 class MintForm(forms.ModelForm):  # type: ignore[type-arg]
-    """For whom a code is minted, and where it is sent."""
+    """Where a code is sent: the address says which organisation it is for."""
 
     recipient = forms.EmailField(
         label="Send it to",
-        help_text="An address of the organisation. Nobody sees the code but who reads that mail.",
+        help_text="An address of the organisation. Nobody sees the code but who reads that mail; a"
+        " code of the organisation that is live gives way to it.",
     )
 
     class Meta:
+        """What else is asked."""
+
         model = EvaluationCode
-        fields = ("organisation", "is_further")
+        fields = ("is_further",)
+
+    def clean_recipient(self) -> str:
+        """Take addresses of workplaces that are open."""
+        recipient = User.objects.normalize_email(self.cleaned_data["recipient"])
+        if kind_of(recipient) is Kind.FREE_MAIL:
+            raise ValidationError("Everybody can have such an address: it shows no workplace.")
+        organisation = self._organisation(recipient)
+        if organisation is not None and organisation.closed_at is not None:
+            raise ValidationError(f"{organisation} is closed: open it again first.")
+        return recipient
 
     def clean(self) -> dict[str, Any]:
-        """Keep to the organisation's own addresses, and to one evaluation unless staff say so."""
+        """Keep to one evaluation, unless staff say otherwise."""
         cleaned: dict[str, Any] = super().clean() or {}
-        organisation = cleaned.get("organisation")
-        if organisation is not None and not self.errors:
-            self._check(organisation, cleaned)
+        organisation = self._organisation(cleaned.get("recipient", ""))
+        if organisation and codes.first_evaluation(organisation) and not cleaned["is_further"]:
+            raise ValidationError(
+                f"{organisation} had its evaluation. Tick the box where it shall have a further"
+                " one."
+            )
         return cleaned
 
-    def validate_constraints(self) -> None:
-        """Leave it to minting, which makes a live code give way."""
-
-    def _check(self, organisation: Organisation, cleaned: dict[str, Any]) -> None:
-        if organisation.closed_at is not None:
-            self.add_error("organisation", "It is closed: open it again first.")
-        if registrable_domain(cleaned["recipient"]) != organisation.domain:
-            self.add_error("recipient", f"This is no address at {organisation.domain}.")
-        if codes.first_evaluation(organisation) and not cleaned["is_further"]:
-            raise ValidationError(
-                "It had its evaluation. Tick the box where it shall have a further one."
-            )
+    def _organisation(self, recipient: str) -> Organisation | None:
+        return Organisation.objects.filter(domain=registrable_domain(recipient)).first()
 
 
 @admin.register(EvaluationCode, site=staff.site)
@@ -126,7 +132,6 @@ class EvaluationCodeAdmin(staff.StaffAdmin):
     list_filter = ("state", "is_further")
     list_select_related = ("organisation", "redeemed_by", "minted_by")
     search_fields = ("organisation__domain",)
-    raw_id_fields = ("organisation",)
     form = MintForm
     actions = ("revoke",)
     fields = (
@@ -140,9 +145,7 @@ class EvaluationCodeAdmin(staff.StaffAdmin):
 
     def get_fields(self, request: HttpRequest, obj: Any = None) -> Any:
         """Ask for what minting needs; show all of what there is."""
-        return (
-            super().get_fields(request, obj) if obj else ("organisation", "recipient", "is_further")
-        )
+        return super().get_fields(request, obj) if obj else ("recipient", "is_further")
 
     def save_model(
         self,
@@ -152,14 +155,12 @@ class EvaluationCodeAdmin(staff.StaffAdmin):
         change: bool,  # noqa: FBT001
     ) -> None:
         """Mint, in place of saving the form."""
-        user = request.user
+        recipient = form.cleaned_data["recipient"]
+        user = request.user if isinstance(request.user, User) else None
         with transaction.atomic():
-            obj.pk = codes.mint(
-                hold(obj.organisation_id),
-                form.cleaned_data["recipient"],
-                staff=user if isinstance(user, User) else None,
-                is_further=obj.is_further,
-            ).pk
+            obj.organisation = organisation_of(recipient, staff=user)
+            minted = codes.mint(obj.organisation, recipient, staff=user, is_further=obj.is_further)
+            obj.pk = minted.pk
 
     @admin.action(description="Revoke")
     def revoke(self, request: AccountRequest, chosen: QuerySet[EvaluationCode]) -> None:

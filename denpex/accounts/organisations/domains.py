@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import yaml
@@ -65,10 +65,10 @@ def _free_mail() -> dict[str, list[str]]:
 
 
 @functools.cache
-def _free_domains() -> Collection[str]:
+def _free_domains() -> frozenset[str]:
     return frozenset(_free_mail()["domains"])
 
 
 @functools.cache
-def _free_names() -> Collection[str]:
+def _free_names() -> frozenset[str]:
     return frozenset(_free_mail()["names"])

@@ -236,10 +236,10 @@ class AuditEntry(models.Model):
 
         REQUESTED = "requested", "evaluation requested"
         PROVED = "proved", "address at work proved"
-        ORGANISATION_VERIFIED = "organisation_verified"
-        ORGANISATION_CLOSED = "organisation_closed"
-        ORGANISATION_REOPENED = "organisation_reopened"
-        PUT_TO_REVIEW = "put_to_review"
+        ORGANISATION_VERIFIED = "organisation_verified", "organisation verified"
+        ORGANISATION_CLOSED = "organisation_closed", "organisation closed"
+        ORGANISATION_REOPENED = "organisation_reopened", "organisation opened again"
+        PUT_TO_REVIEW = "put_to_review", "request put to review"
         APPROVED = "approved", "request approved"
         DECLINED = "declined", "request declined"
         JOINED = "joined", "member joined"
@@ -251,9 +251,9 @@ class AuditEntry(models.Model):
         REDEEMED = "redeemed", "code redeemed"
         REFUSED = "refused", "code refused"
         REMINDED = "reminded", "reminded of the end"
-        GRANT_GIVEN = "grant_given"
-        GRANT_CHANGED = "grant_changed"
-        ACCOUNT_CHANGED = "account_changed"
+        GRANT_GIVEN = "grant_given", "grant given"
+        GRANT_CHANGED = "grant_changed", "grant changed"
+        ACCOUNT_CHANGED = "account_changed", "account changed"
 
     at = models.DateTimeField(db_default=Now(), db_index=True)
     event = models.CharField(max_length=30, choices=Event.choices)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from django.test import Client
@@ -59,7 +59,7 @@ def make_member(make_account: MakeAccount, lab: Organisation) -> MakeMember:
     return make
 
 
-def mint(organisation: Organisation, recipient: str = WORK, **fields: object) -> str:
+def mint(organisation: Organisation, recipient: str = WORK, **fields: Any) -> str:
     """Mint a code as a proved request does, and read it in its mail."""
     from django.db import transaction
 

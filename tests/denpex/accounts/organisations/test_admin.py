@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 
 from denpex.accounts.models import User
-from denpex.accounts.organisations import codes
+from denpex.accounts.organisations import closing, codes
 from denpex.accounts.organisations.models import (
     AuditEntry,
     EvaluationCode,
@@ -56,9 +56,9 @@ def act(client: Client, table: str, action: str, pk: int) -> str:
     return client.post(f"/staff/organisations/{table}/", typed, follow=True).content.decode()
 
 
-def mint_as(client: Client, organisation: Organisation, recipient: str = WORK, **fields: str):
-    typed = {"organisation": str(organisation.pk), "recipient": recipient}
-    return client.post("/staff/organisations/evaluationcode/add/", typed | fields, follow=True)
+def mint_as(client: Client, recipient: str = WORK, **fields: str):
+    typed = {"recipient": recipient} | fields
+    return client.post("/staff/organisations/evaluationcode/add/", typed, follow=True)
 
 
 # Requests
@@ -95,9 +95,7 @@ def test_declined_request_is_told_why(
 
 
 @pytest.mark.parametrize("action", ["approve", "decline"])
-def test_request_is_decided_once(
-    as_staff: Client, waiting: EvaluationRequest, action: str
-) -> None:
+def test_request_is_decided_once(as_staff: Client, waiting: EvaluationRequest, action: str) -> None:
     act(as_staff, "evaluationrequest", "approve", waiting.pk)
     mails = WaitingMail.objects.count()
     page = act(as_staff, "evaluationrequest", action, waiting.pk)
@@ -110,7 +108,9 @@ def test_approved_request_without_a_code_is_told_so(
     as_staff: Client, waiting: EvaluationRequest, make_account: MakeAccount
 ) -> None:
     organisation = Organisation.objects.create(domain="mailinator.com")
-    mint(organisation, "bob@mailinator.com", request=requested(make_account(), "bob@mailinator.com"))
+    mint(
+        organisation, "bob@mailinator.com", request=requested(make_account(), "bob@mailinator.com")
+    )
     act(as_staff, "evaluationrequest", "approve", waiting.pk)
 
     assert "It has a code already, which went to a colleague." in mail_to(SUSPECTED)
@@ -131,7 +131,7 @@ def test_what_waits_stands_first(
 def test_staff_mint_a_code_that_they_never_see(
     as_staff: Client, staff: User, lab: Organisation
 ) -> None:
-    page = mint_as(as_staff, lab).content.decode()
+    page = mint_as(as_staff).content.decode()
 
     code = code_in(mail_to(WORK))
     assert "was added successfully" in page
@@ -145,18 +145,28 @@ def test_staff_mint_a_code_that_they_never_see(
 
 def test_minting_again_replaces_the_live_code(as_staff: Client, lab: Organisation) -> None:
     old = mint(lab)
-    mint_as(as_staff, lab)
+    mint_as(as_staff)
 
     assert minted(old).state == "revoked"
     assert EvaluationCode.objects.live().count() == 1
 
 
-def test_code_goes_to_an_address_of_the_organisation_alone(
-    as_staff: Client, lab: Organisation
+def test_staff_vouch_for_an_organisation_that_nobody_proved_yet(
+    as_staff: Client, staff: User
 ) -> None:
-    page = mint_as(as_staff, lab, "alice@example.org").content.decode()
+    mint_as(as_staff, "Head@HPC.New.example")
 
-    assert "This is no address at lab.example." in page
+    assert minted(code_in(mail_to("head@hpc.new.example"))).organisation.domain == "new.example"
+    assert AuditEntry.objects.get(event="organisation_verified").staff_id == staff.pk
+
+
+def test_code_goes_to_no_free_mail_and_to_nothing_closed(
+    as_staff: Client, staff: User, lab: Organisation
+) -> None:
+    closing.close(lab, staff)
+
+    assert "it shows no workplace" in mint_as(as_staff, "alice@gmail.com").content.decode()
+    assert "lab.example is closed" in mint_as(as_staff).content.decode()
     assert not EvaluationCode.objects.exists()
 
 
@@ -166,8 +176,8 @@ def test_further_evaluation_must_be_meant(
     bob = make_member("bob")
     codes.redeem(bob, mint(lab, "bob@lab.example"))
 
-    assert "It had its evaluation." in mint_as(as_staff, lab).content.decode()
-    mint_as(as_staff, lab, "bob@lab.example", is_further="on")
+    assert "lab.example had its evaluation." in mint_as(as_staff).content.decode()
+    mint_as(as_staff, "bob@lab.example", is_further="on")
     codes.redeem(bob, code_in(mail_to("bob@lab.example")))
     assert bob.grants.filter(tier="evaluation").count() == 2
 

@@ -71,7 +71,7 @@ def test_joining_twice_is_joining_once(worker_at_lab: User) -> None:
     ],
 )
 def test_address_that_shows_no_workplace_joins_nothing(
-    make_account: MakeAccount, address: str, verified: bool
+    make_account: MakeAccount, address: str, *, verified: bool
 ) -> None:
     account = make_account(address, verified=verified)
 
@@ -150,9 +150,7 @@ def test_evaluation_goes_on_without_the_membership(
     assert tier_of(bob).key == "evaluation"
 
 
-def test_membership_ends_with_the_address_that_made_it(
-    worker_at_lab: User, client: Client
-) -> None:
+def test_membership_ends_with_the_address_that_made_it(worker_at_lab: User, client: Client) -> None:
     join(worker_at_lab, own_address(worker_at_lab))
     EmailAddress.objects.filter(user=worker_at_lab).update(primary=False)
     EmailAddress.objects.create(

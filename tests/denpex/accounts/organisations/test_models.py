@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 
 import pytest
 from django.db import DatabaseError, IntegrityError, transaction
@@ -57,11 +58,11 @@ def test_an_address_makes_one_account_a_member(make_member: MakeMember, alice: U
 def test_audit_trail_is_only_added_to(lab: Organisation, change: str) -> None:
     audit.record(audit.Event.ORGANISATION_VERIFIED, organisation=lab)
     entry = AuditEntry.objects.get()
-    changes = {
+    changes: dict[str, Callable[[], object]] = {
         "update": lambda: AuditEntry.objects.update(detail="other"),
         "delete": lambda: AuditEntry.objects.all()._raw_delete("default"),
-        "save": lambda: entry.save(),
-        "delete one": lambda: entry.delete(),
+        "save": entry.save,
+        "delete one": entry.delete,
     }
 
     with pytest.raises(DatabaseError, match="only added to"), transaction.atomic():

@@ -52,7 +52,7 @@ def test_it_works(bob: User, code: str) -> None:
     assert tier_of(bob).key == "evaluation"
     assert tier_of(bob).diagnoses_a_day == 50
     grant = bob.grants.get(tier="evaluation")
-    assert grant.ends_at - grant.begins_at == dt.timedelta(days=14)
+    assert grant.ends_at == grant.begins_at + dt.timedelta(days=14)
     redeemed = minted(code)
     assert [redeemed.state, redeemed.redeemed_by, redeemed.grant] == ["redeemed", bob, grant]
     assert steps()[-1] == "redeemed"
