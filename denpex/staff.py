@@ -14,9 +14,10 @@ from django.contrib import admin
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils.html import format_html
 from django.views.generic import RedirectView
 
-__all__ = ["ReadOnlyInline", "StaffAdmin", "StaffSite", "site"]
+__all__ = ["ReadOnlyInline", "StaffAdmin", "StaffSite", "link_to_rows", "site"]
 
 
 def _page(name: str) -> Callable[..., HttpResponseBase]:
@@ -94,12 +95,20 @@ class StaffAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         return redirect(f"{trail}{chosen}")
 
 
+def link_to_rows(table: str, field: str, number: int) -> str:
+    """Return a link to the rows of a table that belong to one row of another.
+
+    Rows below a form would each bring fields of their own, and a form has room for 50.
+    """
+    address = reverse(f"admin:{table}_changelist")
+    return format_html('<a href="{}?{}__id__exact={}">Show</a>', address, field, number)
+
+
 class ReadOnlyInline(admin.TabularInline):  # type: ignore[type-arg]
     """Rows that belong to the one that is shown."""
 
     extra = 0
     can_delete = False
-    show_change_link = True
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Show it to all staff."""

@@ -23,13 +23,6 @@ __all__ = ["AccountAdmin", "GrantAdmin"]
 class _AddressInline(staff.ReadOnlyInline):
     model = EmailAddress
     fields = ("email", "verified", "primary")
-    show_change_link = False
-
-
-class _GrantInline(staff.ReadOnlyInline):
-    model = Grant
-    fk_name = "account"
-    fields = ("tier", "diagnoses_a_day", "begins_at", "ends_at", "why", "given_by")
 
 
 @admin.register(User, site=staff.site)
@@ -43,9 +36,9 @@ class AccountAdmin(staff.StaffAdmin):
     ordering = ("-date_joined",)
     fields = (
         *("email", "tier", "left_today", "second_factor", "date_joined", "last_login"),
-        *("is_active", "is_staff", "is_superuser"),
+        *("grants", "memberships", "is_active", "is_staff", "is_superuser"),
     )
-    inlines: ClassVar = [_AddressInline, _GrantInline]
+    inlines: ClassVar = [_AddressInline]
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         """Let staff close accounts; those of other staff are for superusers."""
@@ -78,6 +71,16 @@ class AccountAdmin(staff.StaffAdmin):
         """Say what is left of the day."""
         left = quota.allowance_of(account, tier_of(account), visitors.today())
         return f"{left.left} of {left.limit}, and {left.welcome} extra for a new account"
+
+    @admin.display(description="grants")
+    def grants(self, account: User) -> str:
+        """Lead to what was granted."""
+        return staff.link_to_rows("accounts_grant", "account", account.pk)
+
+    @admin.display(description="organisations")
+    def memberships(self, account: User) -> str:
+        """Lead to where it is a member."""
+        return staff.link_to_rows("organisations_membership", "account", account.pk)
 
     @admin.display(description="second factor", boolean=True)
     def second_factor(self, account: User) -> bool:

@@ -33,7 +33,8 @@ def as_staff(client: Client, staff: User) -> Client:
 def test_tables_are_those_of_this_project_alone() -> None:
     """Those of others would show secrets of second factors, and change addresses."""
     assert {model.__name__ for model in site._registry} == {
-        *("User", "Grant", "Organisation", "EvaluationCode", "EvaluationRequest", "AuditEntry"),
+        *("User", "Grant", "Organisation", "Membership"),
+        *("EvaluationCode", "EvaluationRequest", "AuditEntry"),
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.contrib import admin, messages
@@ -17,7 +17,7 @@ from django.utils.html import format_html
 from denpex import staff
 from denpex.accounts.http import AccountRequest
 from denpex.accounts.models import User
-from denpex.accounts.organisations import closing, codes, requests
+from denpex.accounts.organisations import closing, codes, memberships, requests
 from denpex.accounts.organisations.domains import Kind, kind_of, registrable_domain
 from denpex.accounts.organisations.memberships import organisation_of
 from denpex.accounts.organisations.models import (
@@ -28,18 +28,13 @@ from denpex.accounts.organisations.models import (
     Organisation,
 )
 
-__all__ = ["AuditEntryAdmin", "EvaluationCodeAdmin", "EvaluationRequestAdmin", "OrganisationAdmin"]
-
-
-class _MembershipInline(staff.ReadOnlyInline):
-    model = Membership
-    fields = ("account", "address", "joined_at")
-    show_change_link = False
-
-
-class _CodeInline(staff.ReadOnlyInline):
-    model = EvaluationCode
-    fields = ("state", "minted_at", "expires_at", "closed_at", "redeemed_by", "is_further")
+__all__ = [
+    "AuditEntryAdmin",
+    "EvaluationCodeAdmin",
+    "EvaluationRequestAdmin",
+    "MembershipAdmin",
+    "OrganisationAdmin",
+]
 
 
 @admin.register(Organisation, site=staff.site)
@@ -49,9 +44,8 @@ class OrganisationAdmin(staff.StaffAdmin):
     audit_field = "organisation"
     list_display = ("domain", "name", "members", "verified_at", "closed_at")
     search_fields = ("domain", "name")
-    fields = ("domain", "name", "verified_at", "closed_at")
-    readonly_fields = ("domain", "verified_at", "closed_at")
-    inlines: ClassVar = [_MembershipInline, _CodeInline]
+    fields = ("domain", "name", "verified_at", "closed_at", "member_rows", "code_rows")
+    readonly_fields = ("domain", "verified_at", "closed_at", "member_rows", "code_rows")
     actions = ("close", "reopen")
 
     def has_change_permission(self, request: HttpRequest, obj: Any = None) -> bool:
@@ -69,6 +63,16 @@ class OrganisationAdmin(staff.StaffAdmin):
         count: int = organisation.members
         return count
 
+    @admin.display(description="members")
+    def member_rows(self, organisation: Organisation) -> str:
+        """Lead to its members."""
+        return staff.link_to_rows("organisations_membership", "organisation", organisation.pk)
+
+    @admin.display(description="codes")
+    def code_rows(self, organisation: Organisation) -> str:
+        """Lead to its codes."""
+        return staff.link_to_rows("organisations_evaluationcode", "organisation", organisation.pk)
+
     @admin.action(description="Close: end memberships, revoke the code, take nobody in")
     def close(self, request: AccountRequest, chosen: QuerySet[Organisation]) -> None:
         """Close organisations."""
@@ -78,6 +82,22 @@ class OrganisationAdmin(staff.StaffAdmin):
     def reopen(self, request: AccountRequest, chosen: QuerySet[Organisation]) -> None:
         """Open organisations again."""
         _for_each(request, chosen, closing.reopen, "open again")
+
+
+@admin.register(Membership, site=staff.site)
+class MembershipAdmin(staff.StaffAdmin):
+    """Members: ended one by one where somebody has left a workplace."""
+
+    list_display = ("address", "organisation", "account", "joined_at")
+    list_select_related = ("organisation", "account")
+    search_fields = ("address", "organisation__domain", "account__email")
+    fields = list_display
+    actions = ("end",)
+
+    @admin.action(description="End the membership")
+    def end(self, request: AccountRequest, chosen: QuerySet[Membership]) -> None:
+        """End memberships, and the tier that they gave."""
+        _for_each(request, chosen.select_related("account"), memberships.leave, "ended")
 
 
 class MintForm(forms.ModelForm):  # type: ignore[type-arg]
@@ -244,10 +264,9 @@ def _for_each(
     done: str,
 ) -> None:
     """Act on each row by itself, and say on how many there was something to do."""
-    count = sum(bool(act(row, request.user)) for row in chosen)
-    rest = chosen.count() - count
-    messages.success(request, f"{count} {done}.")
-    if rest:
+    done_to = [bool(act(row, request.user)) for row in chosen]
+    messages.success(request, f"{sum(done_to)} {done}.")
+    if rest := done_to.count(False):
         messages.warning(request, f"{rest} left as they were: there was nothing to do.")
 
 

@@ -98,8 +98,8 @@ def admit(account: User, organisation: Organisation, address: str) -> Membership
     )
 
 
-def leave(membership: Membership, staff: User | None = None) -> None:
-    """End a membership and the tier that it gave."""
+def leave(membership: Membership, staff: User | None = None) -> bool:
+    """End a membership and the tier that it gave; say whether there was one."""
     with transaction.atomic():
         organisation = hold(membership.organisation_id)
         gone, _ = Membership.objects.filter(pk=membership.pk).delete()
@@ -108,6 +108,7 @@ def leave(membership: Membership, staff: User | None = None) -> None:
             audit.record(
                 Event.LEFT, organisation=organisation, account=membership.account, staff=staff
             )
+        return gone > 0
 
 
 def _may_join(domain: str, address: str) -> bool:

@@ -59,6 +59,8 @@ def test_page_of_an_account_says_what_is_left_and_shows_no_password(
 
     assert "3 of 3, and 3 extra for a new account" in page
     assert "argon2" not in page
+    assert f"/staff/accounts/grant/?account__id__exact={alice.pk}" in page
+    assert f"/staff/organisations/membership/?account__id__exact={alice.pk}" in page
 
 
 def test_staff_close_an_account_and_that_is_written_down(

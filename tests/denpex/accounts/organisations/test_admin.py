@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 
@@ -213,15 +215,35 @@ def test_staff_close_and_open_an_organisation(
     assert lab.closed_at is None
 
 
-def test_page_of_an_organisation_shows_members_and_codes(
+def test_page_of_an_organisation_leads_to_members_and_codes(
     as_staff: Client, lab: Organisation, make_member: MakeMember
 ) -> None:
     make_member("bob")
     mint(lab)
+    mint(Organisation.objects.create(domain="other.example"), "x@other.example")
     page = as_staff.get(f"/staff/organisations/organisation/{lab.pk}/change/").content.decode()
+    found = re.findall(r'href="(/staff/[^"]+id__exact[^"]+)">Show<', page)
+    members, codes_of_lab = (as_staff.get(path).content.decode() for path in found)
 
-    assert "bob@lab.example" in page
-    assert "Live" in page
+    assert "bob@lab.example" in members
+    assert "lab.example" in codes_of_lab
+    assert "other.example" not in codes_of_lab
+
+
+def test_name_of_an_organisation_can_be_mended(as_staff: Client, lab: Organisation) -> None:
+    as_staff.post(f"/staff/organisations/organisation/{lab.pk}/change/", {"name": "Lab 2"})
+
+    lab.refresh_from_db()
+    assert lab.name == "Lab 2"
+
+
+def test_staff_end_a_membership(as_staff: Client, staff: User, make_member: MakeMember) -> None:
+    bob = make_member("bob")
+    page = act(as_staff, "membership", "end", bob.memberships.get().pk)
+
+    assert "1 ended." in page
+    assert tier_of(bob).key == "account"
+    assert AuditEntry.objects.get(event="left").staff_id == staff.pk
 
 
 def test_trail_is_read_only_and_outlives_the_account(
