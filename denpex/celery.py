@@ -22,6 +22,7 @@ SOFT_TIME_LIMIT_SECONDS = 12
 SWEEP_SECONDS = 5
 MAIL_SWEEP_SECONDS = 30
 PRUNE_SECONDS = 600
+DATES_SECONDS = 1800
 HOUSEKEEPING = "housekeeping"
 # A queue of its own: a mail server may take its time.
 MAIL = "mail"
@@ -75,6 +76,11 @@ app.conf.update(
             "task": "diagnosis.tasks.prune",
             "schedule": PRUNE_SECONDS,
             "options": {"queue": HOUSEKEEPING, "expires": PRUNE_SECONDS},
+        },
+        "keep-dates-of-evaluations": {
+            "task": "denpex.accounts.organisations.tasks.keep_dates",
+            "schedule": DATES_SECONDS,
+            "options": {"queue": HOUSEKEEPING, "expires": DATES_SECONDS},
         },
     },
 )

@@ -30,12 +30,14 @@ REDIS_URL = ENVIRONMENT.redis_url
 INSTALLED_APPS = [
     "denpex.apps.DenpexConfig",
     "denpex.accounts",
+    "denpex.accounts.organisations",
     "denpex.mail",
     "encyclopedia",
     "diagnosis",
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "denpex.apps.StaffConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.postgres",
@@ -152,6 +154,9 @@ ACCOUNT_RATE_LIMITS = {
     "signup_address": "3/d/key",
     "reset_password": "10/h/ip,3/h/key",
     "confirm_email": "1/m/key,10/d/key",
+    # Our own. A code has too many values to be guessed; the limit shows who tries.
+    "request_code": "6/d/user,3/d/key",
+    "redeem_code": "10/h/user",
 }
 MFA_ADAPTER = "denpex.accounts.adapter.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from denpex import health, views
+from denpex import health, staff, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
     path("failures/", include("encyclopedia.urls")),
     path("", include("diagnosis.urls")),
     path("account/", include("denpex.accounts.urls")),
+    path("staff/", staff.site.urls),
     path("style/", views.style, name="style"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

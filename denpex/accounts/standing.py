@@ -10,7 +10,7 @@ from django.contrib.auth.models import AnonymousUser
 from denpex.accounts.models import Grant, User
 from denpex.accounts.tiers import ANONYMOUS, TIERS, Tier, rank
 
-__all__ = ["current_grant", "tier_of"]
+__all__ = ["current_grant", "tier_after", "tier_of"]
 
 
 def tier_of(user: User | AnonymousUser) -> Tier:
@@ -44,3 +44,9 @@ def _tier_of_grant(grant: Grant) -> Tier:
     tier = TIERS[grant.tier]
     limit = grant.diagnoses_a_day
     return tier if limit is None else replace(tier, diagnoses_a_day=limit)
+
+
+def tier_after(grant: Grant) -> Tier:
+    """Return the tier that its account has when the grant has ended, as things stand now."""
+    others = [each for each in grant.account.grants.current() if each.pk != grant.pk]
+    return _tier_of_grant(max(others, key=_weight)) if others else _own_tier(grant.account)

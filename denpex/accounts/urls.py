@@ -42,4 +42,5 @@ urlpatterns: list[URLPattern | URLResolver] = [
     ),
     path("password/", include(_password_patterns)),
     path("2fa/", include("allauth.mfa.urls")),
+    path("", include("denpex.accounts.organisations.urls")),
 ]

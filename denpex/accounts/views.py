@@ -11,6 +11,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from denpex.accounts.http import AccountRequest
+from denpex.accounts.organisations import overview as workplaces
 from denpex.accounts.standing import current_grant, tier_of
 from denpex.accounts.tiers import Entitlement
 from denpex.uploads import megabytes
@@ -34,6 +35,7 @@ def overview(request: AccountRequest) -> HttpResponseBase:
         "allowance": quota.allowance_of(account, tier, visitors.today()),
         "address": EmailAddress.objects.filter(user=account).order_by("-primary").first(),
         "has_second_factor": is_mfa_enabled(account),
+        "work": workplaces.of(account),
     }
     return render(request, "account/overview.html", ctx)
 

@@ -189,3 +189,11 @@ def test_public_page_takes_no_form(db: None) -> None:
 
     assert client.post("/").status_code == 405
     assert client.put("/failures/").status_code == 405
+
+
+@pytest.mark.parametrize("address", ["/", "/failures/scratch-disk-full/"])
+def test_pages_with_the_paste_form_lead_to_the_evaluation(client: Client, address: str) -> None:
+    page = client.get(address).content.decode()
+
+    assert "50 diagnoses a day for 14 days" in page
+    assert 'href="/account/evaluation/"' in page

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import datetime as dt
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
@@ -15,7 +13,8 @@ from denpex.accounts.tiers import TIERS
 from diagnosis import quota
 from diagnosis.models import AllowanceCount, Job, WelcomeCount
 from diagnosis.quota import AllowanceSpentError
-from tests.conftest import PROJECT, MakeAccount
+from tests.at_once import at_once
+from tests.conftest import MakeAccount
 from tests.diagnosis.conftest import MakeJob
 
 DAY = dt.date(2026, 12, 1)
@@ -124,11 +123,11 @@ def test_exact_when_many_processes_take_and_fail_at_once(
     """24 logs from 6 processes at once: eight are taken, and what fails is given back once."""
     account = make_account(verified=True)
 
-    assert sum(at_once("submit", account, site_environment)) == 8
+    assert sum(work_at_once("submit", account, site_environment)) == 8
     assert account.jobs.count() == 8
     assert quota_now(account) == (0, 0)
 
-    at_once("fail", account, site_environment)
+    work_at_once("fail", account, site_environment)
     assert set(account.jobs.values_list("state", flat=True)) == {Job.State.FAILED}
     assert quota_now(account) == (3, 5)
 
@@ -140,7 +139,7 @@ def test_many_processes_take_nothing_where_the_limit_is_zero(
     account = make_account(verified=True)
     Grant.objects.create(account=account, tier="scale", diagnoses_a_day=0, why="blocked")
 
-    assert sum(at_once("submit", account, site_environment)) == 0
+    assert sum(work_at_once("submit", account, site_environment)) == 0
     assert not account.jobs.exists()
 
 
@@ -150,27 +149,7 @@ def quota_now(account: User) -> tuple[int, int]:
     return left(account, day=today())
 
 
-def at_once(work: str, account: User, environment: dict[str, str]) -> list[int]:
+def work_at_once(work: str, account: User, environment: dict[str, str]) -> list[int]:
     """Let processes of their own do the work, all from one moment on; return what each says."""
-    command = (sys.executable, "-m", "tests.diagnosis.spend", str(account.pk), work)
-    children = [
-        subprocess.Popen(
-            command,
-            cwd=PROJECT,
-            env=environment | {"DJANGO_SETTINGS_MODULE": "denpex.settings"},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for _ in range(PROCESSES)
-    ]
-    try:
-        for child in children:
-            assert child.stdout.readline() == "ready\n"
-        for child in children:
-            child.stdin.write("go\n")
-            child.stdin.flush()
-        return [int(child.communicate(timeout=120)[0]) for child in children]
-    finally:
-        for child in children:
-            child.kill()
+    command = ("tests.diagnosis.spend", str(account.pk), work)
+    return [int(said) for said in at_once([command] * PROCESSES, environment)]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from django import template
 from django.conf import settings
 
-from denpex.accounts.tiers import TIERS, WELCOME_DIAGNOSES, Tier
+from denpex.accounts.tiers import EVALUATION_PERIOD, TIERS, WELCOME_DIAGNOSES, Tier
 
-__all__ = ["most_addresses", "tier", "welcome_diagnoses"]
+__all__ = ["evaluation_days", "most_addresses", "tier", "welcome_diagnoses"]
 
 register = template.Library()
 
@@ -22,6 +22,12 @@ def tier(key: str) -> Tier:
 def welcome_diagnoses() -> int:
     """Return how many diagnoses a new account gets besides its days."""
     return WELCOME_DIAGNOSES
+
+
+@register.simple_tag
+def evaluation_days() -> int:
+    """Return how many days an evaluation lasts."""
+    return EVALUATION_PERIOD.days
 
 
 @register.simple_tag

@@ -24,7 +24,10 @@ CONTEXT = {
     "from_email": "old@example.org",
     "to_email": "new@example.org",
     "deleted_email": "old@example.org",
+    "domain": "lab.example",
+    "link": "https://denpex.example/account/evaluation/verify/KEY/",
 }
+EVALUATION_MAILS = sorted(path.stem for path in OURS.glob("evaluation_*.txt"))
 
 
 def names_of_allauth() -> list[str]:
@@ -36,7 +39,9 @@ def names_of_allauth() -> list[str]:
     return sorted(file.name.removesuffix("_subject.txt") for file in files)
 
 
-@pytest.mark.parametrize("name", [name for name in names_of_allauth() if name not in NOT_SENT])
+@pytest.mark.parametrize(
+    "name", [name for name in names_of_allauth() if name not in NOT_SENT] + EVALUATION_MAILS
+)
 @override_settings(DENPEX_ORIGIN="https://denpex.example")
 def test_each_mail_of_an_account_is_text_and_html(name: str) -> None:
     letter = write(name, CONTEXT)
