@@ -33,9 +33,12 @@ INSTALLED_APPS = [
     "denpex.mail",
     "encyclopedia",
     "diagnosis",
+    "diagnosis.history",
+    "diagnosis.curation",
     "allauth",
     "allauth.account",
     "allauth.mfa",
+    "django.contrib.admin",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.postgres",
@@ -152,6 +155,9 @@ ACCOUNT_RATE_LIMITS = {
     "signup_address": "3/d/key",
     "reset_password": "10/h/ip,3/h/key",
     "confirm_email": "1/m/key,10/d/key",
+    # Ours, counted in the same way.
+    "export_history": "10/h/user",
+    "feedback": "10/h/ip",
 }
 MFA_ADAPTER = "denpex.accounts.adapter.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]

@@ -6,7 +6,7 @@ import functools
 import secrets
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, TypeVar
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
@@ -21,6 +21,9 @@ from denpex.uploads import megabytes, takes_logs
 from diagnosis import answers, jobs, senders, visitors
 from diagnosis.answers import Answer
 from diagnosis.forms import known_failure, read_form
+from diagnosis.history import entry_page, kept_answers
+from diagnosis.history.entry_page import EntryPage
+from diagnosis.history.models import HistoryEntry
 from diagnosis.models import Job, JobQuerySet
 from diagnosis.origin import is_foreign
 from diagnosis.presentation import present
@@ -30,22 +33,34 @@ from diagnosis.senders import Sender, log_limit_bytes
 from diagnosis.store import StoreUnavailableError
 from diagnosis.submission import Submission, submit
 
-__all__ = ["allowance", "delete", "diagnose", "log_file", "verdict", "verdict_json"]
+__all__ = [
+    "allowance",
+    "delete",
+    "diagnose",
+    "find",
+    "gone",
+    "log_file",
+    "own_forms_only",
+    "private",
+    "verdict",
+    "verdict_json",
+]
 
 _Parameters = ParamSpec("_Parameters")
-_View = Callable[Concatenate[HttpRequest, _Parameters], HttpResponseBase]
+_Request = TypeVar("_Request", bound=HttpRequest)
+_View = Callable[Concatenate[_Request, _Parameters], HttpResponseBase]
 
 # A longer text is not sent back with a refusal; the browser's Back button still has it.
 _TEXT_SENT_BACK = 1_000_000
 _PLAIN_TEXT = "text/plain; charset=utf-8"
 
 
-def private(view: _View[_Parameters]) -> _View[_Parameters]:
+def private(view: _View[_Request, _Parameters]) -> _View[_Request, _Parameters]:
     """Keep what `view` answers out of caches and search engines; an outage becomes a 503."""
 
     @functools.wraps(view)
     def answered(
-        request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
+        request: _Request, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
     ) -> HttpResponseBase:
         try:
             response = view(request, *args, **kwargs)
@@ -64,12 +79,12 @@ def private(view: _View[_Parameters]) -> _View[_Parameters]:
     return answered
 
 
-def own_forms_only(view: _View[_Parameters]) -> _View[_Parameters]:
+def own_forms_only(view: _View[_Request, _Parameters]) -> _View[_Request, _Parameters]:
     """Refuse what another site sends; in place of a token, which public pages cannot carry."""
 
     @functools.wraps(view)
     def answered(
-        request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
+        request: _Request, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
     ) -> HttpResponseBase:
         if request.method == "POST" and is_foreign(request):
             return error_page(
@@ -121,23 +136,23 @@ def allowance(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 def verdict(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Show where a diagnosis stands: waiting, failed by our fault, or its verdict."""
-    found = _find(request, job_id)
+    found = find(request, job_id)
     match found:
         case Answer():
-            ctx = {"page": present(found)}
+            ctx = {"page": present(found), "history": _history_of(request, found)}
             return render(request, "diagnosis/verdict.html", ctx)
         case Job(state=Job.State.FAILED):
             return render(request, "diagnosis/failed.html", {"job": found})
         case Job():
             return render(request, "diagnosis/waiting.html", {"job": found})
-    return _gone(request, job_id)
+    return gone(request, job_id)
 
 
 @private
 @require_safe
 def verdict_json(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Return the verdict as the engine made it, or the state of the job."""
-    found = _find(request, job_id)
+    found = find(request, job_id)
     match found:
         case Answer():
             return HttpResponse(found.json, content_type="application/json")
@@ -154,10 +169,10 @@ def verdict_json(request: HttpRequest, job_id: str) -> HttpResponseBase:
 @require_safe
 def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """Return one file of the masked log as plain text; files count from 1."""
-    found = _find(request, job_id)
+    found = find(request, job_id)
     data = found.read_file(number - 1) if isinstance(found, Answer) and number else None
     if data is None:
-        return _gone(request, job_id)
+        return gone(request, job_id)
     response = HttpResponse(data.decode("utf-8", "replace"), content_type=_PLAIN_TEXT)
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return response
@@ -168,8 +183,8 @@ def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
 @require_POST
 def delete(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Remove log and verdict now. Whoever may read them may."""
-    if not _seen_by(request).filter(pk=job_id).exists() or not jobs.delete(job_id):
-        return _gone(request, job_id)
+    if not _may_delete(request, job_id) or not jobs.delete(job_id):
+        return gone(request, job_id)
     return render(request, "diagnosis/deleted.html")
 
 
@@ -230,25 +245,48 @@ def _with_cookie(response: HttpResponse, sender: Sender) -> HttpResponse:
     return response
 
 
-def _find(request: HttpRequest, job_id: str) -> Answer | Job | None:
+def find(request: HttpRequest, job_id: str) -> Answer | Job | None:
     """Return the answer under this id, or the job that has none yet; None where nothing is kept.
 
     A job of another account is as one that never was.
     """
     if job_id in SAMPLES:
         return answers.of_sample(SAMPLES[job_id])
+    kept = kept_answers.find(_account(request), job_id)
+    if kept is not None:
+        return kept
     job = _seen_by(request).live().filter(pk=job_id).first()
     if job is not None and job.state == Job.State.DONE:
         return answers.of_job(job)
     return job
 
 
+def _history_of(request: HttpRequest, answer: Answer) -> EntryPage | None:
+    """Return what the owner's history says of the answer; None for everyone else."""
+    account = _account(request)
+    if account is None or not answer.owned:
+        return None
+    entry = HistoryEntry.objects.of(account).filter(pk=answer.id).first()
+    return None if entry is None else entry_page.present(entry)
+
+
+def _may_delete(request: HttpRequest, job_id: str) -> bool:
+    account = _account(request)
+    if account is not None and HistoryEntry.objects.of(account).filter(pk=job_id).exists():
+        return True
+    return _seen_by(request).filter(pk=job_id).exists()
+
+
+def _account(request: HttpRequest) -> User | None:
+    return request.user if isinstance(request.user, User) else None
+
+
 def _seen_by(request: HttpRequest) -> JobQuerySet:
     """Select the jobs whose pages this request may open, if it knows their ids."""
-    account = request.user if isinstance(request.user, User) else None
-    return Job.objects.all().seen_by(account)
+    return Job.objects.all().seen_by(_account(request))
 
 
-def _gone(request: HttpRequest, job_id: str) -> HttpResponse:
+def gone(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Say that nothing is kept under this id, or no longer."""
     ctx = {"job": _seen_by(request).filter(pk=job_id).first()}
     return render(request, "diagnosis/gone.html", ctx, status=HTTPStatus.NOT_FOUND)
