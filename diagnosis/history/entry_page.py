@@ -32,8 +32,8 @@ class Said:
 
     @property
     def words(self) -> str:
-        """The verdict on one line."""
-        return ", ".join(part for part in (self.title or self.outcome, self.place) if part)
+        """What it names, and where."""
+        return ", ".join(part for part in (self.title, self.place) if part)
 
 
 @dataclass(frozen=True, slots=True)

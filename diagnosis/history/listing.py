@@ -83,7 +83,8 @@ def query_of(entry: HistoryEntry) -> str:
 def _choice(held: Iterable[_Choice], asked: str) -> forms.ChoiceField:
     """Offer what the history holds, and what the address asks for though nothing is like it."""
     choices = {"": "Any"} | dict(held)
-    choices.setdefault(asked, asked)
+    if asked.isprintable():
+        choices.setdefault(asked, asked)
     return forms.ChoiceField(required=False, choices=list(choices.items()))
 
 

@@ -21,7 +21,7 @@ from denpex.mail import outbox
 from diagnosis.discretion import quoting_nothing
 from diagnosis.engine import Compiled, LogFile, diagnose
 from diagnosis.history.keeping import columns_of
-from diagnosis.history.models import EarlierVerdict, HistoryEntry
+from diagnosis.history.models import EarlierVerdict, HistoryEntry, HistoryFile
 
 __all__ = ["MAX_TRIES", "ask", "due", "owed", "read_again", "tell_owners"]
 
@@ -74,9 +74,9 @@ def read_again(entry_id: str, compiled: Compiled) -> None:
     if not begun:
         logger.info("rerun_not_due")
         return
-    entry = HistoryEntry.objects.only("pk").get(pk=entry_id)
-    logs = [LogFile(file.name, file.data) for file in entry.files.all()]
     with quoting_nothing():
+        files = HistoryFile.objects.filter(entry=entry_id)
+        logs = [LogFile(file.name, file.data) for file in files]
         verdict = diagnose(logs, compiled).as_json()
         changed = _replace(entry_id, verdict)
     logger.info("rerun_done", extra={"changed": changed})

@@ -120,7 +120,7 @@ def delete(request: AccountRequest, entry_id: str) -> HttpResponseBase:
 
 @private
 @login_required
-@require_safe
+@require_POST
 def export_json(request: AccountRequest) -> HttpResponseBase:
     """Return everything that the account keeps, as JSON."""
     return _download(request, "denpex-history.json", "application/json", export.as_json)
@@ -128,7 +128,7 @@ def export_json(request: AccountRequest) -> HttpResponseBase:
 
 @private
 @login_required
-@require_safe
+@require_POST
 def export_zip(request: AccountRequest) -> HttpResponseBase:
     """Return everything that the account keeps, as a ZIP file."""
     return _download(request, "denpex-history.zip", "application/zip", export.as_zip)
