@@ -146,7 +146,7 @@ def test_a_recurrence_is_told_in_the_list(
 
     page = as_alice.get("/account/history/").text
 
-    assert "The 2nd time since 12 November 2026, on host-2 each time" in page
+    assert "the 2nd time since 12 November 2026, on host-2 each time" in page
 
 
 def test_a_tier_without_history_is_told_so(
