@@ -7,6 +7,7 @@ import logging
 import smtplib
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 import kombu.exceptions
 import redis
@@ -26,7 +27,8 @@ logger = logging.getLogger(__name__)
 
 _BROKER_OUTAGES = (kombu.exceptions.OperationalError, redis.RedisError, OSError)
 _SENDING_FAILED = (smtplib.SMTPException, OSError)
-# Who is away for longer than this misses the mail: links in it have expired by then.
+# How long after each attempt the next one comes. Who is away for longer than all of them misses the
+# mail: links in it have expired by then.
 _PAUSES = tuple(dt.timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 240, 960))
 
 
@@ -62,38 +64,43 @@ def due() -> list[int]:
 def deliver(mail_id: int) -> bool:
     """Send a waiting mail; say whether it went.
 
-    The row is locked while the mail is handed over and removed with the same transaction, so that
-    a task that comes twice finds nothing to do.
+    A task that comes twice finds nothing to do: the mail is put off before it is handed over, for
+    longer than a task may take, and removed afterwards.
     """
-    with transaction.atomic():
-        found = WaitingMail.objects.select_for_update(skip_locked=True).due()
-        mail = found.filter(pk=mail_id).first()
-        if mail is None:
-            return False
-        try:
-            _message(mail).send()
-        except _SENDING_FAILED as error:
-            _put_off(mail, error)
-            return False
-        mail.delete()
-    logger.info("mail_sent", extra={"mail": mail_id})
+    mail = _claim(mail_id)
+    if mail is None:
+        return False
+    facts = {"mail": mail.pk, "attempt": mail.attempts}
+    try:
+        _message(mail).send()
+    except _SENDING_FAILED as error:
+        logger.warning("mail_put_off", extra={**facts, "error": type(error).__name__})
+        return False
+    mail.delete()
+    logger.info("mail_sent", extra=facts)
     return True
 
 
-def _put_off(mail: WaitingMail, error: Exception) -> None:
-    facts = {"mail": mail.pk, "error": type(error).__name__, "attempts": mail.attempts + 1}
-    if mail.attempts >= len(_PAUSES):
-        logger.error("mail_given_up", extra=facts)
-        mail.delete()
-        return
-    logger.warning("mail_put_off", extra=facts)
-    WaitingMail.objects.filter(pk=mail.pk).update(
-        attempts=mail.attempts + 1, send_at=Now() + _PAUSES[mail.attempts]
-    )
+def _claim(mail_id: int) -> WaitingMail | None:
+    """Put a mail that is due off until its next attempt, and return it; give it up after all."""
+    with transaction.atomic():
+        due_mail = WaitingMail.objects.due().select_for_update(skip_locked=True)
+        mail = due_mail.filter(pk=mail_id).first()
+        if mail is None:
+            return None
+        if mail.attempts >= len(_PAUSES):
+            logger.error("mail_given_up", extra={"mail": mail.pk})
+            mail.delete()
+            return None
+        WaitingMail.objects.filter(pk=mail.pk).update(
+            attempts=mail.attempts + 1, send_at=Now() + _PAUSES[mail.attempts]
+        )
+    mail.attempts += 1
+    return mail
 
 
 def _message(mail: WaitingMail) -> EmailMultiAlternatives:
-    host = settings.DENPEX_ORIGIN.partition("://")[2].partition(":")[0]
+    host = urlsplit(settings.DENPEX_ORIGIN).hostname
     message = EmailMultiAlternatives(
         mail.subject,
         mail.text,

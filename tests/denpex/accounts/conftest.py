@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import time
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,6 +16,16 @@ if TYPE_CHECKING:
     from denpex.accounts.models import User
 
 _LINK = re.compile(r"https?://[^/\s]+(/\S+)")
+
+
+@pytest.fixture(autouse=True)
+def _one_moment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let all that a test does happen within the minute that a limit counts, however slow it is."""
+    from allauth.core.internal import ratelimit
+
+    now = time.time()
+    stopped = SimpleNamespace(time=lambda: now, monotonic=time.monotonic, sleep=time.sleep)
+    monkeypatch.setattr(ratelimit, "time", stopped)
 
 
 @pytest.fixture

@@ -142,6 +142,11 @@ def test_cookies_are_strict(settings, alice: User) -> None:
         assert cookie["samesite"] == "Lax", name
 
 
+def test_reading_a_page_makes_no_session(client: Client) -> None:
+    for path in ("/account/login/", "/account/signup/", "/diagnose/", "/"):
+        assert "sessionid" not in client.get(path).cookies
+
+
 def test_login_needs_a_token(alice: User) -> None:
     browser = Client(enforce_csrf_checks=True)
 

@@ -76,6 +76,22 @@ def test_each_attempt_has_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None
     assert names[0].startswith(f"<{waiting.pk}.")
 
 
+def test_a_worker_that_dies_while_sending_costs_an_attempt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a server that hangs would be asked again and again without end."""
+    waiting = post()
+
+    def die(*_args: object) -> None:
+        raise SystemExit
+
+    monkeypatch.setattr(EmailBackend, "send_messages", die)
+    with pytest.raises(SystemExit):
+        outbox.deliver(waiting.pk)
+
+    waiting.refresh_from_db()
+    assert waiting.attempts == 1
+    assert outbox.due() == []
+
+
 def test_it_is_given_up_after_a_day(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
