@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from allauth.account.decorators import secure_admin_login
-from django.contrib import admin
 from django.urls import URLPattern, URLResolver, include, path
 
-from denpex import health, views
-
-# Staff log in like everyone else: counted, and with a second factor where they have one.
-admin.site.login = secure_admin_login(admin.site.login)  # type: ignore[method-assign]
+from denpex import health, staff, views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
@@ -18,7 +13,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", include("diagnosis.curation.urls")),
     path("account/history/", include("diagnosis.history.urls")),
     path("account/", include("denpex.accounts.urls")),
-    path("admin/", admin.site.urls),
+    path("staff/", staff.site.urls),
     path("style/", views.style, name="style"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.contrib import admin
-from django.db import models
 from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
 from django.http import HttpRequest
 from django.template.loader import render_to_string
 
+from denpex.staff import StaffAdmin, site
 from diagnosis.curation import excerpts
 from diagnosis.curation.excerpts import Excerpt
 from diagnosis.curation.models import Feedback
@@ -53,36 +53,11 @@ class DoneFilter(admin.SimpleListFilter):
         return rows.filter(is_open)
 
 
-class QueueAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
-    """A queue that every member of staff may read and mark."""
+class QueueAdmin(StaffAdmin):
+    """A queue that all staff may read and mark; its rows come from diagnoses and visitors."""
 
     actions = ("mark_done", "mark_open")
     list_filter = (DoneFilter,)
-    list_per_page = 50
-
-    def has_module_permission(self, request: HttpRequest) -> bool:
-        """Staff, and nobody else."""
-        return bool(request.user.is_active and request.user.is_staff)
-
-    def has_view_permission(self, request: HttpRequest, _obj: models.Model | None = None) -> bool:
-        """Staff, and nobody else."""
-        return self.has_module_permission(request)
-
-    def has_change_permission(
-        self, _request: HttpRequest, _obj: models.Model | None = None
-    ) -> bool:
-        """Nobody: rows are marked by the actions."""
-        return False
-
-    def has_add_permission(self, _request: HttpRequest) -> bool:
-        """Nobody: rows come from diagnoses and visitors."""
-        return False
-
-    def has_delete_permission(
-        self, _request: HttpRequest, _obj: models.Model | None = None
-    ) -> bool:
-        """Nobody."""
-        return False
 
     @admin.action(description="Mark as done", permissions=["view"])
     def mark_done(self, _request: HttpRequest, rows: QuerySet[Any]) -> None:
@@ -95,7 +70,7 @@ class QueueAdmin(admin.ModelAdmin):  # type: ignore[type-arg]
         rows.update(done_at=None)
 
 
-@admin.register(UnknownFailure)
+@admin.register(UnknownFailure, site=site)
 class UnknownFailureAdmin(QueueAdmin):
     """Failures that no signature knows: how often they came, and to how many accounts."""
 
@@ -128,7 +103,7 @@ class UnknownFailureAdmin(QueueAdmin):
         return _shown(excerpts.of_unknown(row.fingerprint))
 
 
-@admin.register(Feedback)
+@admin.register(Feedback, site=site)
 class FeedbackAdmin(QueueAdmin):
     """Verdicts that were said to be wrong."""
 

@@ -70,7 +70,7 @@ class FilterForm(forms.Form):
 def page_of(account: User, asked: QueryDict) -> tuple[FilterForm, Page[HistoryEntry]]:
     """Return the filters and the page of the history that the address asks for."""
     form = FilterForm(asked, HistoryEntry.objects.of(account))
-    paginator = Paginator(form.found().listed().prefetch_related("earlier"), _ON_A_PAGE)
+    paginator = Paginator(form.found().listed(), _ON_A_PAGE)
     return form, paginator.get_page(asked.get("page"))
 
 
@@ -90,12 +90,14 @@ def _choice(held: Iterable[_Choice], asked: str) -> forms.ChoiceField:
 
 def _failures(entries: HistoryEntryQuerySet) -> Sequence[_Choice]:
     known = entries.exclude(failure="").order_by("title").values_list("failure", "title")
-    unknown = entries.exclude(fingerprint="").order_by("summary")
+    unknown = entries.exclude(fingerprint="").order_by("fingerprint", "-created_at")
     return [
         *dict(known.distinct()).items(),
         *(
             (f"{_UNKNOWN}{fingerprint}", f"Unrecognised: {summary[:_SUMMARY_CHARACTERS]}")
-            for fingerprint, summary in unknown.values_list("fingerprint", "summary")
+            for fingerprint, summary in unknown.distinct("fingerprint").values_list(
+                "fingerprint", "summary"
+            )
         ),
     ]
 

@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from django.conf import settings
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import Exists, F, OuterRef, Q
 from django.db.models.functions import Now
 
 from denpex.accounts.models import User
@@ -31,14 +31,10 @@ class HistoryEntryQuerySet(models.QuerySet["HistoryEntry"]):
         return self.filter(expires_at__lte=Now())
 
     def listed(self) -> HistoryEntryQuerySet:
-        """Load what lists show, and not the verdicts themselves."""
-        return self.defer("verdict", "replacements", "note").order_by("-created_at", "-pk")
-
-    def dying_alike(self, entry: HistoryEntry) -> HistoryEntryQuerySet:
-        """Select the same account's entries of the same failure, this one among them."""
-        return self.filter(
-            account=entry.account_id, failure=entry.failure, fingerprint=entry.fingerprint
-        )
+        """Load what lists show, and not the verdicts themselves; newest first."""
+        earlier = EarlierVerdict.objects.filter(entry=OuterRef("pk"))
+        shown = self.defer("verdict", "replacements", "note").annotate(was_changed=Exists(earlier))
+        return shown.order_by("-created_at", "-pk")
 
 
 class HistoryEntry(models.Model):

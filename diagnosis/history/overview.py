@@ -38,7 +38,7 @@ class Overview:
 def of(account: User) -> Overview:
     """Return the overview of an account's history."""
     own = HistoryEntry.objects.of(account)
-    newest = list(own.listed().prefetch_related("earlier")[:_NEWEST])
+    newest = list(own.listed()[:_NEWEST])
     return Overview(
         count=own.count(),
         newest=newest,

@@ -156,7 +156,7 @@ def test_the_queues_obey_the_content_security_policy(
     User.objects.filter(pk=alice.pk).update(is_staff=True)
     log_in(wide_page)
 
-    wide_page.goto("/admin/diagnosis/unknownfailure/")
+    wide_page.goto("/staff/diagnosis/unknownfailure/")
     wide_page.get_by_role("checkbox").last.check()
     wide_page.locator("select[name=action]").select_option("mark_done")
     wide_page.get_by_role("button", name=re.compile("Go|Run")).click()
