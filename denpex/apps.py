@@ -8,7 +8,11 @@ from django.apps import AppConfig
 from django.contrib.admin.apps import SimpleAdminConfig
 
 # What stands in the staff's admin: others' apps bring admins of their own, which show too much.
-_ADMINS = ("denpex.accounts.admin", "denpex.accounts.organisations.admin")
+_ADMINS = (
+    "denpex.accounts.admin",
+    "denpex.accounts.organisations.admin",
+    "diagnosis.curation.admin",
+)
 
 
 class DenpexConfig(AppConfig):

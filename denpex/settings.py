@@ -34,6 +34,8 @@ INSTALLED_APPS = [
     "denpex.mail",
     "encyclopedia",
     "diagnosis",
+    "diagnosis.history",
+    "diagnosis.curation",
     "allauth",
     "allauth.account",
     "allauth.mfa",
@@ -157,6 +159,9 @@ ACCOUNT_RATE_LIMITS = {
     # Our own. A code has too many values to be guessed; the limit shows who tries.
     "request_code": "6/d/user,3/d/key",
     "redeem_code": "10/h/user",
+    # Ours, counted in the same way.
+    "export_history": "10/h/user",
+    "feedback": "10/h/ip",
 }
 MFA_ADAPTER = "denpex.accounts.adapter.SecondFactorAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]

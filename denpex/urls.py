@@ -10,6 +10,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
     path("failures/", include("encyclopedia.urls")),
     path("", include("diagnosis.urls")),
+    path("", include("diagnosis.curation.urls")),
+    path("account/history/", include("diagnosis.history.urls")),
     path("account/", include("denpex.accounts.urls")),
     path("staff/", staff.site.urls),
     path("style/", views.style, name="style"),

@@ -25,7 +25,7 @@ class Answer:
     """A verdict as JSON text, and its masked log. `read_file` takes a number, counted from 0.
 
     `asked_about` is the slug of the failure whose page the paste came from, or "". `owned` says
-    that an account alone may read it.
+    that an account alone may read it, `shared` that its owner gave a link to it.
     """
 
     id: str
@@ -36,6 +36,7 @@ class Answer:
     expires_at: dt.datetime | None = None
     sample: Sample | None = None
     owned: bool = False
+    shared: bool = False
 
     @property
     def verdict(self) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import datetime as dt
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from diagnosis.history import keeping
 from diagnosis.models import AllowanceCount, AllowanceEntry, DailySalt, Job, TaskCount
 from diagnosis.visitors import today
 
@@ -20,7 +21,8 @@ _TASK_COUNTS_KEPT = dt.timedelta(days=90)
 
 
 def prune() -> None:
-    """Remove past salts, old allowances, counts and sessions, and jobs that expired long ago."""
+    """Remove past salts, old allowances, counts and sessions, expired jobs and old history."""
+    keeping.remove_expired()
     day = today()
     DailySalt.objects.filter(day__lt=day).delete()
     AllowanceEntry.objects.filter(day__lte=day - _ALLOWANCES_KEPT).delete()

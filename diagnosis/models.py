@@ -222,12 +222,16 @@ class AllowanceEntry(models.Model):
 
 
 class UnknownFailure(models.Model):
-    """A failure that no signature knows, as a fingerprint and how often it came."""
+    """A failure that no signature knows, as a fingerprint and how often it came.
+
+    A curator marks it done; where it comes again after that, it is open again.
+    """
 
     fingerprint = models.CharField(primary_key=True, max_length=64)
     count = models.PositiveIntegerField(default=1)
     first_seen = models.DateTimeField(db_default=Now())
     last_seen = models.DateTimeField(db_default=Now())
+    done_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = [F("count").desc(), F("last_seen").desc()]

@@ -25,6 +25,7 @@ from diagnosis import quota, store, tasks, visitors
 from diagnosis.discretion import quoting_nothing
 from diagnosis.engine import LogFile
 from diagnosis.engine.masking import mask
+from diagnosis.history import keeping
 from diagnosis.models import Job, new_job_id
 from diagnosis.paste import Upload, read_paste
 from diagnosis.senders import Sender, log_limit_bytes
@@ -94,7 +95,7 @@ def submit(submission: Submission, sender: Sender) -> Job:
     )
     with _place_for_masking(), quoting_nothing():
         masked = mask(logs)
-    store.keep_log(job.pk, masked, int(tier.keep_for.total_seconds()))
+    store.keep_log(job.pk, masked, int(keeping.time_in_store(tier).total_seconds()))
     return _write(job, claim, day)
 
 

@@ -6,7 +6,7 @@ import functools
 import secrets
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
@@ -22,6 +22,9 @@ from denpex.uploads import megabytes, takes_logs
 from diagnosis import answers, jobs, senders, visitors
 from diagnosis.answers import Answer
 from diagnosis.forms import known_failure, read_form
+from diagnosis.history import entry_page, kept_answers
+from diagnosis.history.entry_page import EntryPage
+from diagnosis.history.models import HistoryEntry
 from diagnosis.models import Job, JobQuerySet
 from diagnosis.origin import is_foreign
 from diagnosis.presentation import present
@@ -39,6 +42,7 @@ __all__ = [
     "find",
     "gone",
     "log_file",
+    "own_forms_only",
     "private",
     "verdict",
     "verdict_json",
@@ -46,7 +50,8 @@ __all__ = [
 ]
 
 _Parameters = ParamSpec("_Parameters")
-_View = Callable[Concatenate[HttpRequest, _Parameters], HttpResponseBase]
+_Request = TypeVar("_Request", bound=HttpRequest)
+_View = Callable[Concatenate[_Request, _Parameters], HttpResponseBase]
 
 # A longer text is not sent back with a refusal; the browser's Back button still has it.
 _TEXT_SENT_BACK = 1_000_000
@@ -54,12 +59,12 @@ _PLAIN_TEXT = "text/plain; charset=utf-8"
 _MARKDOWN = "text/markdown; charset=utf-8"
 
 
-def private(view: _View[_Parameters]) -> _View[_Parameters]:
+def private(view: _View[_Request, _Parameters]) -> _View[_Request, _Parameters]:
     """Keep what `view` answers out of caches and search engines; an outage becomes a 503."""
 
     @functools.wraps(view)
     def answered(
-        request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
+        request: _Request, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
     ) -> HttpResponseBase:
         try:
             response = view(request, *args, **kwargs)
@@ -78,12 +83,12 @@ def private(view: _View[_Parameters]) -> _View[_Parameters]:
     return answered
 
 
-def own_forms_only(view: _View[_Parameters]) -> _View[_Parameters]:
+def own_forms_only(view: _View[_Request, _Parameters]) -> _View[_Request, _Parameters]:
     """Refuse what another site sends; in place of a token, which public pages cannot carry."""
 
     @functools.wraps(view)
     def answered(
-        request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
+        request: _Request, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
     ) -> HttpResponseBase:
         if request.method == "POST" and is_foreign(request):
             return error_page(
@@ -139,7 +144,11 @@ def verdict(request: HttpRequest, job_id: str) -> HttpResponseBase:
     match found:
         case Answer():
             page = present(found, by_lines=request.GET.get("axis") == "lines")
-            ctx = {"page": page, "markdown": as_markdown(page, settings.DENPEX_ORIGIN)}
+            ctx = {
+                "page": page,
+                "markdown": as_markdown(page, settings.DENPEX_ORIGIN),
+                "history": _history_of(request, found),
+            }
             return render(request, "diagnosis/verdict.html", ctx)
         case Job(state=Job.State.FAILED):
             return render(request, "diagnosis/failed.html", {"job": found})
@@ -201,7 +210,7 @@ def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
 @require_POST
 def delete(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Remove log and verdict now. Whoever may read them may."""
-    if not _seen_by(request).filter(pk=job_id).exists() or not jobs.delete(job_id):
+    if not _may_delete(request, job_id) or not jobs.delete(job_id):
         return gone(request, job_id)
     return render(request, "diagnosis/deleted.html")
 
@@ -270,16 +279,38 @@ def find(request: HttpRequest, job_id: str) -> Answer | Job | None:
     """
     if job_id in SAMPLES:
         return answers.of_sample(SAMPLES[job_id])
+    kept = kept_answers.find(_account(request), job_id)
+    if kept is not None:
+        return kept
     job = _seen_by(request).live().filter(pk=job_id).first()
     if job is not None and job.state == Job.State.DONE:
         return answers.of_job(job)
     return job
 
 
+def _history_of(request: HttpRequest, answer: Answer) -> EntryPage | None:
+    """Return what the owner's history says of the answer; None for everyone else."""
+    account = _account(request)
+    if account is None or not answer.owned:
+        return None
+    entry = HistoryEntry.objects.of(account).filter(pk=answer.id).first()
+    return None if entry is None else entry_page.present(entry)
+
+
+def _may_delete(request: HttpRequest, job_id: str) -> bool:
+    account = _account(request)
+    if account is not None and HistoryEntry.objects.of(account).filter(pk=job_id).exists():
+        return True
+    return _seen_by(request).filter(pk=job_id).exists()
+
+
+def _account(request: HttpRequest) -> User | None:
+    return request.user if isinstance(request.user, User) else None
+
+
 def _seen_by(request: HttpRequest) -> JobQuerySet:
     """Select the jobs whose pages this request may open, if it knows their ids."""
-    account = request.user if isinstance(request.user, User) else None
-    return Job.objects.all().seen_by(account)
+    return Job.objects.all().seen_by(_account(request))
 
 
 def gone(request: HttpRequest, job_id: str) -> HttpResponse:

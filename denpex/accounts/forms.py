@@ -1,4 +1,4 @@
-"""The form of a new account."""
+"""The forms at the two ends of an account."""
 
 from __future__ import annotations
 
@@ -6,9 +6,13 @@ from typing import Any
 
 from allauth.account.forms import SignupForm as AllauthSignupForm
 from allauth.core import context, ratelimit
+from django import forms
 from django.core.exceptions import ValidationError
+from django.http import HttpRequest
 
-__all__ = ["SignupForm"]
+from denpex.accounts.models import User
+
+__all__ = ["DeletionForm", "SignupForm"]
 
 
 class SignupForm(AllauthSignupForm):
@@ -25,3 +29,25 @@ class SignupForm(AllauthSignupForm):
                 " come back tomorrow."
             )
         return cleaned
+
+
+class DeletionForm(forms.Form):
+    """Asks once more for the password, before an account is deleted."""
+
+    password = forms.CharField(
+        strip=False, widget=forms.PasswordInput(attrs={"autocomplete": "current-password"})
+    )
+
+    def __init__(self, request: HttpRequest, account: User) -> None:
+        super().__init__(request.POST if request.method == "POST" else None)
+        self._request = request
+        self._account = account
+
+    def clean_password(self) -> str:
+        """Refuse a wrong password, and guessing."""
+        password: str = self.cleaned_data["password"]
+        if not ratelimit.consume(self._request, action="reauthenticate", user=self._account):
+            raise ValidationError("That was tried too often. Wait a minute, and try again.")
+        if not self._account.check_password(password):
+            raise ValidationError("This is not the password of this account.")
+        return password

@@ -26,6 +26,7 @@ _password_patterns = [
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.overview, name="account"),
+    path("delete/", views.delete, name="account_delete"),
     path("signup/", allauth.signup, name="account_signup"),
     path("login/", allauth.login, name="account_login"),
     path("logout/", allauth.logout, name="account_logout"),
