@@ -45,7 +45,11 @@ def kind_of(address: str) -> Kind:
 
 
 def _host(address: str) -> str:
-    return punycode(address.rpartition("@")[2].strip().rstrip(".")).lower()
+    """Return the domain as ASCII; nothing where no name server could know it."""
+    try:
+        return punycode(address.rpartition("@")[2].strip().rstrip(".")).lower()
+    except UnicodeError:
+        return ""
 
 
 def _parents(host: str) -> Iterator[str]:

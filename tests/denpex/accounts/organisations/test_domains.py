@@ -19,6 +19,9 @@ from denpex.accounts.organisations.domains import Kind, kind_of, registrable_dom
         ("alice@xn--mnchen-3ya.de", "xn--mnchen-3ya.de"),
         ("alice@co.uk", ""),
         ("alice@localhost", ""),
+        (f"alice@{'ü' * 60}.example", ""),
+        ("alice@a..example", ""),
+        ("", ""),
     ],
 )
 def test_registrable_domain_is_what_its_owner_registered(address: str, domain: str) -> None:

@@ -175,9 +175,9 @@ def test_staff_may_give_a_further_evaluation(
     assert bob.grants.filter(tier="evaluation").count() == 2
 
 
-@pytest.mark.parametrize("typed", ["no such code", "AAAA-" * 6 + "AAAA", "ß\x00" * 20])
+@pytest.mark.parametrize("typed", ["no such code", "AAAA-" * 6 + "AAAA", "ß" * 20])
 def test_unknown_code_says_so(as_alice: Client, typed: str) -> None:
-    answer = redeem(as_alice, typed.replace("\x00", ""))
+    answer = redeem(as_alice, typed)
 
     assert answer.status_code == 409
     assert "We know no such code." in answer.content.decode()
