@@ -26,7 +26,7 @@ DEPLOYED := DATABASE_URL=postgresql://denpex@db.example/denpex REDIS_URL=redis:/
 
 .PHONY: help
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: install
 install: $(FOR_ALL) ## Set up .venv, with all that running and testing need and the denpex command
@@ -68,6 +68,16 @@ check-migrations:
 .PHONY: figures
 figures: $(FOR_ALL) ## Measure the engine on tests/cases and put the figures into the README
 	@$(BIN)/denpex eval tests/cases --into README.md
+
+# A site of its own, for measurements of the pages: prepared, and without debugging.
+MEASURED := DENPEX_HTTPS=0 DENPEX_DEBUG=0 DENPEX_ALLOWED_HOSTS=127.0.0.1,testserver \
+	DENPEX_SECRET_KEY=measured-and-then-thrown-away-again-0123456789-abcdefghij \
+	$(RUN) denpex.embedded
+
+.PHONY: search-figures
+search-figures: $(FOR_ALL) ## Print how often search puts the right page first, and how fast it is
+	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && \
+		$(BIN)/python manage.py measure_search --cases tests/cases'
 
 .PHONY: bench
 bench: $(FOR_ALL) ## Measure speed beside grep, ripgrep and re (needs ripgrep; takes minutes)

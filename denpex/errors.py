@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import PurePosixPath
 
 import redis
 from django.core.exceptions import DisallowedHost, RequestDataTooBig
@@ -21,6 +22,7 @@ __all__ = [
 
 _UNAVAILABLE = (OperationalError, redis.ConnectionError, redis.TimeoutError)
 _RETRY_SECONDS = 30
+_LONGEST_WORDS = 80
 
 
 def error_page(
@@ -65,8 +67,14 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noq
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
-    """Answer 404."""
-    return error_page(request, 404)
+    """Answer 404, with the words of the address in the search box."""
+    return error_page(request, 404, words=_words_of(request.path))
+
+
+def _words_of(path: str) -> str:
+    """Return the last part of an address as words to search for: /f/xid-79 asks for xid 79."""
+    last = PurePosixPath(path).stem[:_LONGEST_WORDS]
+    return " ".join(last.replace("-", " ").replace("_", " ").split())
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

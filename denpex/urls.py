@@ -5,10 +5,12 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from denpex import health, views
+from encyclopedia import views as encyclopedia_views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
     path("failures/", include("encyclopedia.urls")),
+    path("f/<slug:code>", encyclopedia_views.by_code, name="code"),
     path("", include("diagnosis.urls")),
     path("style/", views.style, name="style"),
     path("healthz", health.healthz, name="healthz"),

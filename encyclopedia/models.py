@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar, Self
 
 from django.contrib.postgres.fields import ArrayField
@@ -14,8 +15,9 @@ from django.urls import reverse
 
 from encyclopedia.catalogue import SEVERITIES, SHORT_PAGE
 from encyclopedia.categories import CATEGORY_NAMES
+from encyclopedia.codes import compact
 
-__all__ = ["Alias", "Failure", "LoadedCatalogue", "LookAlike"]
+__all__ = ["Alias", "Code", "Failure", "LoadedCatalogue", "LookAlike"]
 
 
 class FailureQuerySet(models.QuerySet["Failure"]):
@@ -36,6 +38,15 @@ class FailureQuerySet(models.QuerySet["Failure"]):
         """Return the failure with this slug, or that once had it; None where there is none."""
         current = self.filter(slug=slug).first()
         return current or self.filter(aliases__slug=slug).first()
+
+    def coded(self, key: str | None) -> Failure | None:
+        """Return the failure with the code of this key (see `codes`); None where there is none."""
+        return self.filter(codes__compact=compact(key)).first() if key else None
+
+    def in_order_of(self, slugs: Sequence[str]) -> tuple[Failure, ...]:
+        """Return the failures with these slugs in their order, without those that are not here."""
+        found = {failure.slug: failure for failure in self.listed().filter(slug__in=slugs)}
+        return tuple(found[slug] for slug in slugs if slug in found)
 
     def counts(self) -> list[tuple[str, str, int]]:
         """Return key, name and number of failures of each category that has any."""
@@ -145,6 +156,25 @@ class Alias(models.Model):
 
     def __str__(self) -> str:
         return f"{self.slug} → {self.failure}"
+
+
+class Code(models.Model):
+    """A code by which people name a failure: `key` stands in its short address."""
+
+    key = models.CharField(max_length=80, unique=True)
+    compact = models.CharField(max_length=80, unique=True)  # the key without its hyphens
+    label = models.TextField()  # as people write it
+    failure = models.ForeignKey(Failure, models.CASCADE, related_name="codes")
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.label} → {self.failure}"
+
+    def get_absolute_url(self) -> str:
+        """Return the short address."""
+        return reverse("code", args=[self.key])
 
 
 class LoadedCatalogue(models.Model):

@@ -4,20 +4,33 @@ from __future__ import annotations
 
 import json
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    JsonResponse,
+)
 from django.http import HttpResponsePermanentRedirect as MovedPermanently
 from django.urls import reverse
+from django.views.decorators.http import require_safe
 
 from encyclopedia import page, search
 from encyclopedia.catalogue import SEVERITIES
 from encyclopedia.categories import CATEGORY_NAMES
+from encyclopedia.codes import key_of
 from encyclopedia.models import Failure
 from encyclopedia.stored import public_page, render_public
 
-__all__ = ["browse", "failure_json", "failure_markdown", "failure_page"]
-
-# A query longer than any message is a log: the page offers a diagnosis of it.
-_LOG_CHARACTERS = 300
+__all__ = [
+    "browse",
+    "by_code",
+    "failure_json",
+    "failure_markdown",
+    "failure_page",
+    "suggestions",
+]
 
 
 @public_page(varies_with=("q", "category", "severity"))
@@ -44,8 +57,42 @@ def _search(text: str) -> HttpResponseBase:
     result = search.find(text)
     if result.exact:
         return HttpResponseRedirect(result.exact.get_absolute_url())
-    ctx = {"result": result, "query": text, "looks_like_log": len(text) > _LOG_CHARACTERS}
+    looks_like_log = len(text) > search.LONGEST_QUERY
+    ctx = {
+        "result": result,
+        "query": result.query,
+        "looks_like_log": looks_like_log,
+        "pasted": text if looks_like_log else "",
+    }
     return render_public("encyclopedia/search.html", ctx)
+
+
+@public_page(varies_with=("q",))
+def suggestions(request: HttpRequest) -> HttpResponseBase:
+    """Return what may be meant by the text typed so far, for the search box."""
+    found = search.suggest(request.GET.get("q", ""))
+    return JsonResponse(
+        {
+            "suggestions": [
+                {
+                    "title": failure.title,
+                    "url": failure.get_absolute_url(),
+                    "severity": failure.severity,
+                    "message": failure.message,
+                }
+                for failure in found
+            ]
+        }
+    )
+
+
+@require_safe
+def by_code(_request: HttpRequest, code: str) -> HttpResponseBase:
+    """Lead from a short address, such as /f/xid-79, to a page; a code may move to a better one."""
+    failure = Failure.objects.coded(key_of(code))
+    if failure is None:
+        raise Http404(f"no failure has the code {code!r}")
+    return HttpResponseRedirect(failure.get_absolute_url())
 
 
 def _chosen(request: HttpRequest, name: str, allowed: tuple[str, ...]) -> str | None:

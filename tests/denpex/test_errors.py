@@ -81,7 +81,9 @@ def test_an_unknown_host_name_is_explained(visitor: Client) -> None:
 def test_an_unknown_page_offers_a_search(visitor: Client) -> None:
     response = visitor.get("/no-such-page")
     assert response.status_code == 404
-    assert '<form class="search-again" action="/failures/">' in response.content.decode()
+    page = response.content.decode()
+    assert '<form class="search-again" action="/failures/"' in page
+    assert 'name="q" value="no such page"' in page
 
 
 def test_a_page_takes_words_of_its_own(services: None) -> None:

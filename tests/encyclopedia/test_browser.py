@@ -143,3 +143,57 @@ def test_a_page_asks_for_little_and_for_nothing_elsewhere(
     assert all(url.startswith(site) for url in asked)
     assert len(asked) <= 6
     assert wide_page.evaluate("document.querySelectorAll('*').length") <= 800
+
+
+# Search
+
+
+def search_box(page: Page) -> Locator:
+    return page.locator(".site-search input")
+
+
+def test_suggestions_are_read_and_chosen_by_keyboard(wide_page: Page) -> None:
+    wide_page.goto("/")
+    wide_page.keyboard.press("Control+k")
+    wide_page.keyboard.type("scratch d")
+    options = wide_page.get_by_role("option")
+    options.first.wait_for()
+    assert search_box(wide_page).get_attribute("aria-expanded") == "true"
+    wide_page.keyboard.press("ArrowDown")
+    chosen = search_box(wide_page).get_attribute("aria-activedescendant")
+    assert options.first.get_attribute("id") == chosen
+    wide_page.keyboard.press("Enter")
+    wide_page.wait_for_url(f"**{PAGE}")
+
+
+def test_escape_closes_the_suggestions_and_enter_then_searches(wide_page: Page) -> None:
+    wide_page.goto("/")
+    search_box(wide_page).press_sequentially("scratch d")
+    wide_page.get_by_role("option").first.wait_for()
+    wide_page.keyboard.press("Escape")
+    assert wide_page.get_by_role("option").count() == 0
+    wide_page.keyboard.press("Enter")
+    wide_page.wait_for_url("**/failures/?q=scratch+d")
+
+
+def test_a_suggestion_is_chosen_by_pointer(narrow_page: Page) -> None:
+    narrow_page.goto("/")
+    search_box(narrow_page).press_sequentially("scratch d")
+    narrow_page.get_by_role("option").first.click()
+    narrow_page.wait_for_url(f"**{PAGE}")
+
+
+def test_a_pasted_traceback_keeps_its_lines(wide_page: Page) -> None:
+    wide_page.goto("/")
+    search_box(wide_page).evaluate(
+        """(input) => {
+            const clipboardData = new DataTransfer();
+            clipboardData.setData("text", "first line\\n  zzzz\\n".repeat(200) + "last line");
+            input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
+        }"""
+    )
+    search_box(wide_page).press("Enter")
+    wide_page.wait_for_url("**/failures/?q=*")
+    pasted = wide_page.get_by_label("Log or traceback").input_value()
+    assert pasted.endswith("first line\n  zzzz\nlast line")
+    assert len(pasted) <= 2000

@@ -80,10 +80,18 @@ def test_a_search_lists_what_it_finds(client: Client) -> None:
     assert 'value="space left"' in page
 
 
-def test_a_line_of_a_log_leads_to_the_page_of_its_message(client: Client) -> None:
+@pytest.mark.usefixtures("_asks_the_small_engine")
+def test_a_line_of_a_log_leads_straight_to_its_page(client: Client) -> None:
     line = "[rank3]: OSError: [Errno 28] No space left on device: '/data/x.pt'"
 
-    page = client.get("/failures/", {"q": line}).text
+    response = client.get("/failures/", {"q": line})
+
+    assert response.status_code == 302
+    assert response["Location"] == PAGE
+
+
+def test_a_line_that_holds_the_message_of_a_page_leads_to_it(client: Client) -> None:
+    page = client.get("/failures/", {"q": "tar: [errno 28] no space left on device (tar)"}).text
 
     assert "This page is about the message in your text" in page
     assert "No page has all of these words" not in page
@@ -101,9 +109,56 @@ def test_a_search_in_vain_offers_the_paste_box(client: Client) -> None:
     assert 'name="log"' in page
 
 
-def test_a_pasted_log_is_offered_a_diagnosis(client: Client) -> None:
-    page = text_of(client, f"/failures/?q={'no+space+left+' * 30}")
-    assert "Paste the whole log" in page
+def test_a_misspelt_search_says_what_it_looked_for(client: Client) -> None:
+    page = text_of(client, "/failures/?q=scrach+disk")
+    assert "Nothing for these words. For <q>scratch disk</q>:" in page
+    assert PAGE in page
+
+
+@pytest.mark.usefixtures("_asks_the_small_engine")
+def test_a_pasted_log_finds_its_page_and_is_offered_a_diagnosis(client: Client) -> None:
+    log = "step 12\n" * 40 + "OSError: [Errno 28] No space left on device"
+    page = client.get("/failures/", {"q": log}).text
+    assert "This page is about the message in your text" in page
+    assert "Diagnose this" in page
+    assert f"\n{log}</textarea>" in plain_newlines(page).replace("&#x27;", "'")
+
+
+def plain_newlines(page: str) -> str:
+    return page.replace("\r\n", "\n")
+
+
+def test_what_is_typed_gets_suggestions(client: Client) -> None:
+    response = client.get("/failures/suggestions.json?q=scratch+di")
+    assert response.json()["suggestions"][0] == {
+        "title": "Scratch Disk Full During a Save",
+        "url": PAGE,
+        "severity": "high",
+        "message": "[Errno 28] No space left on device",
+    }
+
+
+# Short addresses
+
+
+@pytest.fixture
+def _coded(failures: Catalogue, small_catalogue: Catalogue) -> None:
+    failure = small_catalogue.failures["scratch-disk-full"]
+    changed = replace(failure, codes=("Xid 79", "OOMKilled"))
+    sync.load_failures(Catalogue({**small_catalogue.failures, failure.slug: changed}))
+
+
+@pytest.mark.parametrize("code", ["xid-79", "xid79", "Xid-79", "oom-killed", "OOMKilled"])
+@pytest.mark.usefixtures("_coded")
+def test_a_short_address_leads_to_the_page_of_its_code(client: Client, code: str) -> None:
+    response = client.get(f"/f/{code}")
+    assert response.status_code == 302
+    assert response["Location"] == PAGE
+
+
+def test_a_code_without_a_page_is_a_404_that_offers_to_search_for_it(client: Client) -> None:
+    page = text_of(client, "/f/xid-94", status=404)
+    assert 'name="q" value="xid 94"' in page
 
 
 def test_a_search_is_shown_as_text(client: Client) -> None:
