@@ -20,12 +20,16 @@ from encyclopedia.codes import compact
 __all__ = ["Alias", "Code", "Failure", "LoadedCatalogue", "LookAlike"]
 
 
+# What lists of failures show.
+_LISTED = ("slug", "title", "category", "severity", "message", "tags", "systems", "reviewed")
+
+
 class FailureQuerySet(models.QuerySet["Failure"]):
     """Queries that more than one page asks."""
 
     def listed(self) -> Self:
         """Load what lists of failures show, and not the pages themselves."""
-        return self.only("slug", "title", "category", "severity", "message", "tags", "systems")
+        return self.only(*_LISTED)
 
     def gravest_first(self) -> Self:
         """List by severity, then by title."""
@@ -53,16 +57,10 @@ class FailureQuerySet(models.QuerySet["Failure"]):
         found = dict(self.order_by().values_list("category").annotate(Count("pk")))
         return [(key, name, found[key]) for key, name in CATEGORY_NAMES.items() if key in found]
 
-    def by_category(
-        self, category: str | None = None, severity: str | None = None
-    ) -> list[tuple[str, str, list[Failure]]]:
-        """Return key, name and failures of each category, gravest first; None means all."""
-        chosen = {"category": category, "severity": severity}
-        wanted = self.filter(**{key: value for key, value in chosen.items() if value})
-        groups: dict[str, list[Failure]] = {key: [] for key in CATEGORY_NAMES}
-        for failure in wanted.gravest_first():
-            groups[failure.category].append(failure)
-        return [(key, CATEGORY_NAMES[key], group) for key, group in groups.items() if group]
+    def printing_in(self, category: str) -> Self:
+        """List the failures of a category that print anything, with what they print."""
+        printing = self.filter(category=category).exclude(wordings=[])
+        return printing.only("slug", "title", "severity", "wordings").order_by("title")
 
     def stated_in(self, text: str) -> Self:
         """List the failures whose message stands in `text`, the longest message first."""
@@ -87,6 +85,7 @@ class Failure(models.Model):
     tags = ArrayField(models.TextField(), default=list)
     systems = ArrayField(models.TextField(), default=list)
     message = models.TextField(blank=True)  # the fixed part of what it prints
+    wordings = ArrayField(models.TextField(), default=list)  # lines that it prints
     page_title = models.TextField()
     summary = models.TextField()  # the quick answer as plain text
     sections = models.JSONField(default=list)

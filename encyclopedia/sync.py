@@ -17,6 +17,7 @@ from encyclopedia.codes import compact, key_of
 from encyclopedia.headline import page_title
 from encyclopedia.models import Alias, Code, Failure, LoadedCatalogue, LookAlike
 from encyclopedia.rendering import plain_text, render
+from encyclopedia.wordings import wordings
 
 __all__ = ["LoadReport", "load_failures"]
 
@@ -87,6 +88,7 @@ def _row(failure: files.Failure, content: str) -> Failure:
         tags=list(failure.tags),
         systems=list(failure.systems),
         message=failure.message or "",
+        wordings=list(wordings(failure)),
         page_title=page_title(failure),
         summary=words.get("Quick answer", ""),
         sections=sections,

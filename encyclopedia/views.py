@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+from django.conf import settings
 from django.http import (
     Http404,
     HttpRequest,
@@ -16,9 +17,8 @@ from django.http import HttpResponsePermanentRedirect as MovedPermanently
 from django.urls import reverse
 from django.views.decorators.http import require_safe
 
+from encyclopedia import browse as browsing
 from encyclopedia import page, search
-from encyclopedia.catalogue import SEVERITIES
-from encyclopedia.categories import CATEGORY_NAMES
 from encyclopedia.codes import key_of
 from encyclopedia.models import Failure
 from encyclopedia.stored import public_page, render_public
@@ -29,28 +29,37 @@ __all__ = [
     "failure_json",
     "failure_markdown",
     "failure_page",
+    "messages",
     "suggestions",
 ]
 
 
-@public_page(varies_with=("q", "category", "severity"))
+@public_page(varies_with=("q", *browsing.PARAMETERS))
 def browse(request: HttpRequest) -> HttpResponseBase:
-    """List the failures by category, or those that a search finds."""
+    """List the failures as the address asks for them, or those that a search finds."""
     if text := request.GET.get("q", "").strip():
         return _search(text)
-    category = _chosen(request, "category", tuple(CATEGORY_NAMES))
-    severity = _chosen(request, "severity", SEVERITIES)
-    counts = Failure.objects.counts()
+    try:
+        listing = browsing.listing(request.GET)
+    except browsing.UnknownFilterError as error:
+        raise Http404(str(error)) from None
+    canonical = settings.DENPEX_ORIGIN + listing.address if listing.canonical else None
+    return render_public("encyclopedia/browse.html", {"listing": listing, "canonical": canonical})
+
+
+@public_page()
+def messages(_request: HttpRequest) -> HttpResponseBase:
+    """List every message of every failure, with the way to its page."""
+    groups = [
+        (key, name, list(Failure.objects.printing_in(key)))
+        for key, name, _number in Failure.objects.counts()
+    ]
     ctx = {
-        "groups": Failure.objects.by_category(category=category, severity=severity),
-        "counts": counts,
-        "total": sum(number for _key, _name, number in counts),
-        "category": category,
-        "category_name": CATEGORY_NAMES.get(category or ""),
-        "severity": severity,
-        "severities": SEVERITIES,
+        "groups": [group for group in groups if group[2]],
+        "total": sum(len(each.wordings) for _key, _name, group in groups for each in group),
+        "canonical": settings.DENPEX_ORIGIN + reverse("messages"),
     }
-    return render_public("encyclopedia/browse.html", ctx)
+    return render_public("encyclopedia/messages.html", ctx)
 
 
 def _search(text: str) -> HttpResponseBase:
@@ -93,13 +102,6 @@ def by_code(_request: HttpRequest, code: str) -> HttpResponseBase:
     if failure is None:
         raise Http404(f"no failure has the code {code!r}")
     return HttpResponseRedirect(failure.get_absolute_url())
-
-
-def _chosen(request: HttpRequest, name: str, allowed: tuple[str, ...]) -> str | None:
-    value = request.GET.get(name)
-    if value and value not in allowed:
-        raise Http404(f"there is no {name} {value!r}")
-    return value or None
 
 
 @public_page()

@@ -18,6 +18,8 @@ PAGES = [
     "/",
     "/failures/",
     "/failures/?category=storage",
+    "/failures/?tag=disk&sort=title",
+    "/errors/",
     "/failures/?q=space",
     "/failures/?q=zzzz",
     "/failures/peer-closed/",

@@ -33,8 +33,8 @@ def headings(page: str) -> list[str]:
 
 def test_it_works(client: Client) -> None:
     page = text_of(client, "/failures/")
-    assert "3 failures in 2 categories" in page
-    assert page.index("Communication</h2>") < page.index("Storage</h2>")
+    assert "3 failures, each with its messages" in page
+    assert page.index('id="category-communication"') < page.index('id="category-storage"')
     assert '<a class="failure-item-title" href="/failures/peer-closed/">' in page
     assert "[Errno 28] No space left on device</code>" in page
 
@@ -46,10 +46,11 @@ def test_the_gravest_failure_of_a_category_stands_first(client: Client) -> None:
     assert "peer-closed" not in page
 
 
-def test_failures_are_filtered_by_severity(client: Client) -> None:
-    page = text_of(client, "/failures/?category=storage&severity=medium")
-    assert "scratch-quota-exceeded" in page
-    assert "scratch-disk-full" not in page
+def test_filters_are_named_in_title_and_heading(client: Client) -> None:
+    page = text_of(client, "/failures/?category=storage&system=linux&tag=disk&severity=high")
+    assert "<title>Failures: Storage, High, Linux, Disk · Denpex</title>" in page
+    assert "<h1>Storage failures of Linux: Disk (high)</h1>" in page
+    assert "1 of 3 failures." in page
 
 
 def test_a_filter_without_a_failure_says_so(client: Client) -> None:
@@ -58,7 +59,9 @@ def test_a_filter_without_a_failure_says_so(client: Client) -> None:
     assert 'href="/failures/">Show all 3</a>' in page
 
 
-@pytest.mark.parametrize("query", ["category=weather", "severity=mild", "category=' OR 1=1"])
+@pytest.mark.parametrize(
+    "query", ["category=weather", "severity=mild", "category=' OR 1=1", "sort=luck", "tag=none"]
+)
 def test_an_unknown_filter_is_a_404(client: Client, query: str) -> None:
     text_of(client, f"/failures/?{query}", status=404)
 
@@ -68,6 +71,27 @@ def test_an_empty_encyclopedia_can_be_opened(client: Client) -> None:
 
     Failure.objects.all().delete()
     assert "No failure here." in text_of(client, "/failures/?severity=low")
+
+
+@pytest.mark.parametrize("query", ["", "?category=storage", "?system=linux", "?tag=disk"])
+def test_one_filter_is_a_page_for_search_engines(client: Client, query: str) -> None:
+    page = text_of(client, f"/failures/{query}")
+    assert f'<link rel="canonical" href="https://denpex.example/failures/{query}">' in page
+    assert "noindex" not in page
+
+
+@pytest.mark.parametrize("query", ["?sort=title", "?category=storage&severity=high"])
+def test_combinations_are_none(client: Client, query: str) -> None:
+    page = text_of(client, f"/failures/{query}")
+    assert '<meta name="robots" content="noindex, follow">' in page
+    assert "canonical" not in page
+
+
+def test_every_message_stands_on_one_page_with_its_link(client: Client) -> None:
+    page = text_of(client, "/errors/")
+    assert '<link rel="canonical" href="https://denpex.example/errors/">' in page
+    at = page.index("<code>[rank3]: OSError: [Errno 28] No space left on device</code>")
+    assert page.index(f'<a href="{PAGE}">') < at < page.index("/failures/scratch-quota-exceeded/")
 
 
 # Search
