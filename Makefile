@@ -79,6 +79,10 @@ search-figures: $(FOR_ALL) ## Print how often search puts the right page first, 
 	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && \
 		$(BIN)/python manage.py measure_search --cases tests/cases'
 
+.PHONY: card
+card: $(FOR_ALL) ## Draw the picture that other sites show beside a link (static/img/card.png)
+	@$(RUN) tests.card
+
 .PHONY: bench
 bench: $(FOR_ALL) ## Measure speed beside grep, ripgrep and re (needs ripgrep; takes minutes)
 	@$(RUN) pytest benchmarks -q

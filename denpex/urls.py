@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, URLResolver, include, path
 
 from denpex import health, views
+from encyclopedia import program_views
 from encyclopedia import views as encyclopedia_views
 
 urlpatterns: list[URLPattern | URLResolver] = [
@@ -13,6 +14,9 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("errors/", encyclopedia_views.messages, name="messages"),
     path("f/<slug:code>", encyclopedia_views.by_code, name="code"),
     path("", include("diagnosis.urls")),
+    path("llms.txt", program_views.llms_text, name="llms"),
+    path("robots.txt", program_views.robots, name="robots"),
+    path("sitemap.xml", program_views.sitemap, name="sitemap"),
     path("style/", views.style, name="style"),
     path("healthz", health.healthz, name="healthz"),
     path("readyz", health.readyz, name="readyz"),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponseBase
+from django.urls import reverse
 
 from encyclopedia.catalogue import ROLES, SEVERITIES
 from encyclopedia.models import Failure
@@ -16,7 +18,8 @@ def home(_request: HttpRequest) -> HttpResponseBase:
     """Say what the site does, with the paste box at once and the way to the encyclopedia."""
     counts = Failure.objects.counts()
     total = sum(number for _key, _name, number in counts)
-    return render_public("home.html", {"counts": counts, "total": total})
+    ctx = {"counts": counts, "total": total, "canonical": settings.DENPEX_ORIGIN + reverse("home")}
+    return render_public("home.html", ctx)
 
 
 @public_page()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypedDict
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -17,11 +17,20 @@ from encyclopedia.catalogue import SEVERITIES, SHORT_PAGE
 from encyclopedia.categories import CATEGORY_NAMES
 from encyclopedia.codes import compact
 
-__all__ = ["Alias", "Code", "Failure", "LoadedCatalogue", "LookAlike"]
+__all__ = ["Alias", "Code", "Failure", "LoadedCatalogue", "LookAlike", "SectionRow"]
 
 
 # What lists of failures show.
 _LISTED = ("slug", "title", "category", "severity", "message", "tags", "systems", "reviewed")
+
+
+class SectionRow(TypedDict):
+    """A section of a failure's page, as `Failure.sections` holds it."""
+
+    heading: str
+    anchor: str
+    html: str
+    markdown: str
 
 
 class FailureQuerySet(models.QuerySet["Failure"]):
@@ -30,6 +39,12 @@ class FailureQuerySet(models.QuerySet["Failure"]):
     def listed(self) -> Self:
         """Load what lists of failures show, and not the pages themselves."""
         return self.only(*_LISTED)
+
+    def with_links(self) -> Self:
+        """Load with each failure all that its documents name, in a handful of queries."""
+        return self.select_related("kind_of").prefetch_related(
+            "codes", "follows", "leads_to", "look_alikes__other"
+        )
 
     def gravest_first(self) -> Self:
         """List by severity, then by title."""
@@ -88,7 +103,7 @@ class Failure(models.Model):
     wordings = ArrayField(models.TextField(), default=list)  # lines that it prints
     page_title = models.TextField()
     summary = models.TextField()  # the quick answer as plain text
-    sections = models.JSONField(default=list)
+    sections: models.JSONField[list[SectionRow], list[SectionRow]] = models.JSONField(default=list)
     facts = models.JSONField(default=dict)
     fix = models.JSONField(default=dict)
     references = models.JSONField(default=list)

@@ -15,7 +15,7 @@ from encyclopedia import catalogue as files
 from encyclopedia import index
 from encyclopedia.codes import compact, key_of
 from encyclopedia.headline import page_title
-from encyclopedia.models import Alias, Code, Failure, LoadedCatalogue, LookAlike
+from encyclopedia.models import Alias, Code, Failure, LoadedCatalogue, LookAlike, SectionRow
 from encyclopedia.rendering import plain_text, render
 from encyclopedia.wordings import wordings
 
@@ -109,7 +109,7 @@ _UPDATED_FIELDS = [
 ]
 
 
-def _section(section: files.Section) -> dict[str, str]:
+def _section(section: files.Section) -> SectionRow:
     return {
         "heading": section.heading,
         "anchor": slugify(section.heading),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from django.conf import settings
 from django.http import (
     Http404,
     HttpRequest,
-    HttpResponse,
     HttpResponseBase,
     HttpResponseRedirect,
     JsonResponse,
@@ -18,7 +15,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_safe
 
 from encyclopedia import browse as browsing
-from encyclopedia import page, search
+from encyclopedia import gate, page, search
 from encyclopedia.codes import key_of
 from encyclopedia.models import Failure
 from encyclopedia.stored import public_page, render_public
@@ -26,8 +23,7 @@ from encyclopedia.stored import public_page, render_public
 __all__ = [
     "browse",
     "by_code",
-    "failure_json",
-    "failure_markdown",
+    "failure_or_redirect",
     "failure_page",
     "messages",
     "suggestions",
@@ -104,35 +100,19 @@ def by_code(_request: HttpRequest, code: str) -> HttpResponseBase:
     return HttpResponseRedirect(failure.get_absolute_url())
 
 
-@public_page()
-def failure_page(_request: HttpRequest, slug: str) -> HttpResponseBase:
+@public_page(unless=gate.may_read_all)
+def failure_page(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Show one failure."""
-    failure = _failure_or_redirect(slug, "failure")
+    failure = failure_or_redirect(slug, "failure")
     if not isinstance(failure, Failure):
         return failure
-    return render_public("encyclopedia/failure.html", page.context(failure))
+    return render_public(
+        "encyclopedia/failure.html", page.context(failure, whole=gate.may_read_all(request))
+    )
 
 
-@public_page()
-def failure_markdown(_request: HttpRequest, slug: str) -> HttpResponseBase:
-    """Return one failure as Markdown."""
-    failure = _failure_or_redirect(slug, "failure-markdown")
-    if not isinstance(failure, Failure):
-        return failure
-    return HttpResponse(page.as_markdown(failure), content_type="text/markdown; charset=utf-8")
-
-
-@public_page()
-def failure_json(_request: HttpRequest, slug: str) -> HttpResponseBase:
-    """Return one failure as JSON."""
-    failure = _failure_or_redirect(slug, "failure-json")
-    if not isinstance(failure, Failure):
-        return failure
-    text = json.dumps(page.as_json(failure), ensure_ascii=False, indent=2)
-    return HttpResponse(text, content_type="application/json")
-
-
-def _failure_or_redirect(slug: str, name: str) -> Failure | MovedPermanently:
+def failure_or_redirect(slug: str, name: str) -> Failure | MovedPermanently:
+    """Return the failure of an address called `name`, or the way there from an older slug."""
     failure = Failure.objects.named(slug)
     if failure is None:
         raise Http404(f"there is no failure {slug!r}")

@@ -35,7 +35,7 @@ def test_a_narrow_page_shows_messages_commands_and_tables_to_their_end(narrow_pa
     narrow_page.goto(PAGE)
     parts = narrow_page.locator(".message, .wrapped, .command pre, .scroll")
     widths = parts.evaluate_all("(all) => all.map((each) => [each.scrollWidth, each.clientWidth])")
-    assert len(widths) == 9
+    assert len(widths) == 8
     assert all(needed <= there for needed, there in widths)
     sign, reason = narrow_page.locator("tbody tr").first.get_by_role("cell").all()
     assert reason.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"why"'
