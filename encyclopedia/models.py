@@ -17,7 +17,7 @@ from encyclopedia.catalogue import SEVERITIES, SHORT_PAGE
 from encyclopedia.categories import CATEGORY_NAMES
 from encyclopedia.codes import compact
 
-__all__ = ["Alias", "Code", "Failure", "LoadedCatalogue", "LookAlike", "SectionRow"]
+__all__ = ["Alias", "Code", "Failure", "Feedback", "LoadedCatalogue", "LookAlike", "SectionRow"]
 
 
 # What lists of failures show.
@@ -189,6 +189,23 @@ class Code(models.Model):
     def get_absolute_url(self) -> str:
         """Return the short address."""
         return reverse("code", args=[self.key])
+
+
+class Feedback(models.Model):
+    """How often readers of a page said on one day (UTC) that it was, or was not, what they had."""
+
+    failure = models.ForeignKey(Failure, models.CASCADE, related_name="feedback")
+    day = models.DateField()
+    answer = models.CharField(max_length=3)
+    count = models.PositiveIntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["failure", "day", "answer"], name="feedback_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.failure}, {self.day}: {self.count} {self.answer}"
 
 
 class LoadedCatalogue(models.Model):

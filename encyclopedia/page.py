@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
 
+from diagnosis.visitors import today
 from encyclopedia import gate
 from encyclopedia.models import Failure, LookAlike, SectionRow
 from encyclopedia.structured_data import json_ld
@@ -14,6 +16,8 @@ from encyclopedia.structured_data import json_ld
 __all__ = ["ROLES", "Block", "context"]
 
 _MOST_RELATED = 6
+# A page says when it was not reviewed for longer than this.
+_FRESH_FOR = dt.timedelta(days=365)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,17 +47,19 @@ _ORDER: Sequence[str | Block] = (
     "Symptoms",
     "Prevent",
     "Code",
-    "On call",
-    "Engineer",
-    "Executive",
+    Block("your-role", "In your role", f"{_TEMPLATES}/_roles.html"),
     Block("facts", "In short", f"{_TEMPLATES}/_facts.html"),
     Block("monitor", "What to watch", f"{_TEMPLATES}/_monitor.html"),
     Block("before-and-after", "Before and after", f"{_TEMPLATES}/_before_and_after.html"),
     "Questions",
+    Block("was-it", "Was this it?", f"{_TEMPLATES}/_feedback.html"),
     Block("related", "Related failures", f"{_TEMPLATES}/_related.html"),
     Block("references", "References", f"{_TEMPLATES}/_references.html"),
 )
 _OWN_TEMPLATES = {"Quick answer": f"{_TEMPLATES}/_quick_answer.html"}
+
+# Sections for one role each: a reader opens their own.
+_ROLE_SECTIONS = ("On call", "Engineer", "Executive")
 
 # The standing questions that a failure file's facts answer.
 _QUESTIONS: Mapping[str, str] = {
@@ -91,6 +97,8 @@ class _Links:
 
 def context(failure: Failure, *, whole: bool) -> dict[str, object]:
     """Return everything that the page's template shows; `whole` with what an account opens."""
+    readable = gate.readable_sections(failure, whole=whole)
+    roles = [section for section in readable if section["heading"] in _ROLE_SECTIONS]
     links = _links(failure)
     facts = _answers(_QUESTIONS, failure.facts)
     monitors = _answers(_MONITORS, failure.facts.get("monitor") or {})
@@ -99,6 +107,8 @@ def context(failure: Failure, *, whole: bool) -> dict[str, object]:
         "full-steps": bool(gate.gated_headings(failure, whole=whole)),
         "not-this-if": bool(links.look_alikes or links.mistaken_for),
         "paste": True,
+        "your-role": bool(roles),
+        "was-it": True,
         "facts": bool(facts),
         "monitor": bool(monitors),
         "before-and-after": bool(links.causes or links.effects),
@@ -111,8 +121,11 @@ def context(failure: Failure, *, whole: bool) -> dict[str, object]:
         "links": links,
         "facts": facts,
         "monitors": monitors,
-        "blocks": list(_blocks(gate.readable_sections(failure, whole=whole), filled)),
+        "blocks": list(_blocks(readable, filled)),
+        "roles": roles,
         "invitation": gate.INVITATION,
+        "gated": gate.gated_headings(failure, whole=whole),
+        "is_stale": failure.reviewed < today() - _FRESH_FOR,
         "sign_up": gate.sign_up_address(failure),
         "log_in": gate.log_in_address(failure),
         "json_ld": json_ld(failure),

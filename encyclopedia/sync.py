@@ -17,6 +17,7 @@ from encyclopedia.codes import compact, key_of
 from encyclopedia.headline import page_title
 from encyclopedia.models import Alias, Code, Failure, LoadedCatalogue, LookAlike, SectionRow
 from encyclopedia.rendering import plain_text, render
+from encyclopedia.stacks import with_stacks
 from encyclopedia.wordings import wordings
 
 __all__ = ["LoadReport", "load_failures"]
@@ -113,7 +114,7 @@ def _section(section: files.Section) -> SectionRow:
     return {
         "heading": section.heading,
         "anchor": slugify(section.heading),
-        "html": render(section.markdown),
+        "html": with_stacks(render(section.markdown), section.heading),
         "markdown": section.markdown,
     }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 from django.conf import settings
 from django.http import (
     Http404,
@@ -12,9 +14,13 @@ from django.http import (
 )
 from django.http import HttpResponsePermanentRedirect as MovedPermanently
 from django.urls import reverse
-from django.views.decorators.http import require_safe
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
 
+from denpex.errors import error_page
+from diagnosis.origin import is_foreign
 from encyclopedia import browse as browsing
+from encyclopedia import feedback as answers
 from encyclopedia import gate, page, search
 from encyclopedia.codes import key_of
 from encyclopedia.models import Failure
@@ -25,8 +31,10 @@ __all__ = [
     "by_code",
     "failure_or_redirect",
     "failure_page",
+    "feedback",
     "messages",
     "suggestions",
+    "thanks",
 ]
 
 
@@ -109,6 +117,41 @@ def failure_page(request: HttpRequest, slug: str) -> HttpResponseBase:
     return render_public(
         "encyclopedia/failure.html", page.context(failure, whole=gate.may_read_all(request))
     )
+
+
+@csrf_exempt
+@require_POST
+def feedback(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Count whether the page was what its reader had; pages carry no token, so origins decide."""
+    if is_foreign(request):
+        return error_page(
+            request,
+            HTTPStatus.FORBIDDEN,
+            message="This answer was sent from another site.",
+            advice="Open the page here and answer again.",
+        )
+    failure = Failure.objects.named(slug)
+    if failure is None:
+        raise Http404(f"there is no failure {slug!r}")
+    answer = request.POST.get("answer", "")
+    if answer not in answers.ANSWERS:
+        advice = "Go back and choose yes or no."
+        return error_page(request, 400, message="There is no such answer.", advice=advice)
+    answers.count(failure, answer)
+    response = HttpResponseRedirect(reverse("thanks", args=[failure.slug, answer]))
+    response.status_code = HTTPStatus.SEE_OTHER
+    return response
+
+
+@public_page()
+def thanks(_request: HttpRequest, slug: str, answer: str) -> HttpResponseBase:
+    """Thank for an answer, and after a no show the way on."""
+    failure = Failure.objects.named(slug)
+    if failure is None or answer not in answers.ANSWERS:
+        raise Http404(f"there is no answer {answer!r} to {slug!r}")
+    others = [each.other for each in failure.look_alikes.select_related("other")]
+    ctx = {"failure": failure, "answer": answer, "look_alikes": others if answer == "no" else []}
+    return render_public("encyclopedia/thanks.html", ctx)
 
 
 def failure_or_redirect(slug: str, name: str) -> Failure | MovedPermanently:

@@ -185,8 +185,107 @@ function setUpSearchKey(input) {
   });
 }
 
+// What a reader chose stays chosen on the next page: the stack, and the role.
+function recall(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+function keep(key, value) {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // Storage is blocked: the choice holds for this page.
+  }
+}
+
+// Variants for each stack become tabs; without a script they stand one below the other.
+function setUpStacks(group, number) {
+  const panels = [...group.children];
+  const list = document.createElement("div");
+  list.className = "tabs";
+  list.setAttribute("role", "tablist");
+  list.setAttribute("aria-label", "Stack");
+  const tabs = panels.map((panel, index) => {
+    const heading = panel.firstElementChild;
+    const tab = document.createElement("button");
+    tab.type = "button";
+    tab.id = `stack-${number}-${index}`;
+    tab.textContent = heading.textContent;
+    tab.setAttribute("role", "tab");
+    panel.id = `${tab.id}-panel`;
+    panel.setAttribute("role", "tabpanel");
+    panel.setAttribute("aria-labelledby", tab.id);
+    tab.setAttribute("aria-controls", panel.id);
+    heading.hidden = true;
+    tab.addEventListener("click", () => {
+      keep("stack", tab.textContent);
+      document.dispatchEvent(new CustomEvent("stack", { detail: tab.textContent }));
+    });
+    return tab;
+  });
+
+  function show(index) {
+    tabs.forEach((tab, place) => {
+      tab.setAttribute("aria-selected", String(place === index));
+      tab.tabIndex = place === index ? 0 : -1;
+      panels[place].hidden = place !== index;
+    });
+  }
+
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const at = tabs.indexOf(document.activeElement);
+    const next = tabs[(at + step + tabs.length) % tabs.length];
+    next.click();
+    next.focus();
+  });
+  const named = (name) => tabs.findIndex((tab) => tab.textContent === name);
+  // All groups of the page follow, where they have the stack.
+  document.addEventListener("stack", ({ detail }) => named(detail) >= 0 && show(named(detail)));
+  list.append(...tabs);
+  group.prepend(list);
+  show(Math.max(0, named(recall("stack"))));
+}
+
+// Of several parts of which one is open, the one for this reader.
+function setUpChoice(details) {
+  if (details.dataset.choice === recall(details.name)) details.open = true;
+  details.addEventListener("toggle", () => {
+    if (details.open) keep(details.name, details.dataset.choice);
+  });
+}
+
+// The part of the page that is being read is marked among the contents.
+function setUpContents(links) {
+  const linkOf = new Map(
+    [...links].map((link) => [document.querySelector(link.hash)?.closest("section"), link]),
+  );
+  const seen = new Set();
+  const observer = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) seen.add(target);
+      else seen.delete(target);
+    }
+    const first = [...linkOf.keys()].find((section) => seen.has(section));
+    for (const [section, link] of linkOf) {
+      if (section === first) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  });
+  linkOf.forEach((_link, section) => section && observer.observe(section));
+}
+
 setUpThemeToggle();
 document.querySelectorAll(".article pre, .command pre, [data-copy]").forEach(addCopyButton);
 document.querySelectorAll(".paste textarea").forEach(setUpSending);
+document.querySelectorAll(".stacks").forEach(setUpStacks);
+document.querySelectorAll("[data-choice]").forEach(setUpChoice);
+setUpContents(document.querySelectorAll(".contents a"));
 document.querySelectorAll("form[data-suggestions]").forEach(setUpSuggestions);
 setUpSearchKey(document.querySelector(".site-search input"));

@@ -24,6 +24,7 @@ PAGES = [
     "/failures/?q=zzzz",
     "/failures/peer-closed/",
     "/failures/scratch-disk-full/",
+    "/failures/scratch-disk-full/was-it/no/",
     "/failures/scratch-quota-exceeded/",
     "/style/",
 ]

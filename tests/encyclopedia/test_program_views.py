@@ -20,8 +20,8 @@ ORIGIN = "https://denpex.example"
 PAGE = "/failures/scratch-disk-full/"
 SITEMAP = "{http://www.sitemaps.org/schemas/sitemap/0.9}"
 ATOM = "{http://www.w3.org/2005/Atom}"
-# Of the sections Fix and Prevent of the page, which open with an account.
-GATED = ("step-*.pt", "-mtime", "def keep_last")
+# Of the sections Fix, Prevent and Code of the page, which open with an account.
+GATED = ("step-*.pt", "-mtime", "def keep_last", "/scratch/leftovers", "CronJob")
 OPEN_TO_ALL = [
     PAGE,
     "/failures/scratch-disk-full.md",
@@ -53,7 +53,7 @@ def test_the_markdown_twin_holds_the_text_and_the_commands(client: Client) -> No
     assert "## Why it happens\n\nEach save writes a whole new file" in text
     assert "```\nrm -r /scratch/run-7/step-1*\n```" in text
     assert "- [errno(3)](https://man7.org/" in text
-    assert "Fix, Prevent: A free account opens" in text
+    assert "Fix, Prevent, Code: A free account opens" in text
 
 
 def test_the_json_twin_holds_what_programs_ask_for(client: Client) -> None:
@@ -65,7 +65,7 @@ def test_the_json_twin_holds_what_programs_ask_for(client: Client) -> None:
     assert body["leads_to"] == ["peer-closed"]
     assert body["looks_like"][0]["slug"] == "scratch-quota-exceeded"
     assert body["sections"][0]["heading"] == "Quick answer"
-    assert body["sections_with_account"] == ["Fix", "Prevent"]
+    assert body["sections_with_account"] == ["Fix", "Prevent", "Code"]
     assert body["messages"] == ["[rank3]: OSError: [Errno 28] No space left on device"]
     assert body["url"] == ORIGIN + PAGE
     validator(client).validate(body)

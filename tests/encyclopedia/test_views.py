@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
 from dataclasses import replace
 
 import pytest
 from django.test import Client
 
+from diagnosis.visitors import today
 from encyclopedia import sync
 from encyclopedia.catalogue import Catalogue
 from encyclopedia.rendering import plain_text
@@ -215,9 +217,11 @@ def test_the_answer_comes_first_and_references_last(client: Client) -> None:
         "Why it happens",
         "The full steps",
         "Symptoms",
+        "In your role",
         "In short",
         "What to watch",
         "Before and after",
+        "Was this it?",
         "References",
     ]
 
@@ -239,14 +243,34 @@ def test_a_short_page_says_so(client: Client, small_catalogue: Catalogue) -> Non
 def test_the_title_holds_the_message(client: Client) -> None:
     page = text_of(client, PAGE)
     assert "<title>PyTorch: [Errno 28] No space left on device" in page
-    assert '<pre class="message"><code>[Errno 28] No space left on device' in page
+    assert '<pre class="message" data-copy><code>[Errno 28] No space left on device' in page
 
 
 def test_the_fix_and_its_check_can_be_copied(client: Client) -> None:
     words = plain_text(text_of(client, PAGE))
     assert "Run rm -r /scratch/run-7/step-1*" in words
+    assert "Fix, for infrastructure Alert at 90 %" in words
     assert "Verify df -h /scratch" in words
     assert "Delete old checkpoints on <path>" in words
+
+
+def test_each_role_has_its_part_and_an_address_for_it(client: Client) -> None:
+    page = text_of(client, PAGE)
+    assert '<details class="role" name="role" open data-choice="on-call">' in page
+    assert '<details class="role" name="role" data-choice="executive">' in page
+    assert '<a href="#on-call">on call</a> · <a href="#executive">executive</a>' in page
+    assert "Read on as" not in text_of(client, "/failures/peer-closed/")
+
+
+def test_a_page_says_when_it_was_reviewed_and_when_that_is_long_ago(
+    client: Client, small_catalogue: Catalogue
+) -> None:
+    old = replace(small_catalogue.failures["peer-closed"], reviewed=dt.date(2020, 2, 1))
+    recent = replace(small_catalogue.failures["scratch-disk-full"], reviewed=today())
+    changed = {"peer-closed": old, "scratch-disk-full": recent}
+    sync.load_failures(Catalogue({**small_catalogue.failures, **changed}))
+    assert "Not reviewed since <time" in text_of(client, "/failures/peer-closed/")
+    assert "<span>Reviewed <time" in text_of(client, PAGE)
 
 
 def test_html_in_a_failure_file_is_shown_as_text(client: Client) -> None:
