@@ -66,8 +66,8 @@ check-migrations:
 	@DENPEX_DEBUG=1 $(RUN) denpex.embedded $(BIN)/python manage.py makemigrations --check --dry-run
 
 .PHONY: figures
-figures: $(FOR_ALL) ## Measure the engine on tests/cases and put the figures into the README
-	@$(BIN)/denpex eval tests/cases --into README.md
+figures: $(FOR_ALL) ## Measure the engine on tests/cases, for the README and the site
+	@$(BIN)/denpex eval tests/cases --into README.md --into denpex/figures.json
 
 # A site of its own, for measurements of the pages: prepared, and without debugging.
 MEASURED := DENPEX_HTTPS=0 DENPEX_DEBUG=0 DENPEX_ALLOWED_HOSTS=127.0.0.1,testserver \

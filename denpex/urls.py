@@ -10,6 +10,7 @@ from encyclopedia import views as encyclopedia_views
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", views.home, name="home"),
+    path("accuracy/", views.accuracy, name="accuracy"),
     path("failures/", include("encyclopedia.urls")),
     path("errors/", encyclopedia_views.messages, name="messages"),
     path("f/<slug:code>", encyclopedia_views.by_code, name="code"),

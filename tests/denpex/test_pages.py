@@ -20,6 +20,7 @@ PAGES = [
     "/failures/?category=storage",
     "/failures/?tag=disk&sort=title",
     "/errors/",
+    "/accuracy/",
     "/failures/?q=space",
     "/failures/?q=zzzz",
     "/failures/peer-closed/",
