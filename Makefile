@@ -26,7 +26,7 @@ DEPLOYED := DATABASE_URL=postgresql://denpex@db.example/denpex REDIS_URL=redis:/
 
 .PHONY: help
 help: ## List these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: install
 install: $(FOR_ALL) ## Set up .venv, with all that running and testing need and the denpex command
@@ -66,8 +66,22 @@ check-migrations:
 	@DENPEX_DEBUG=1 $(RUN) denpex.embedded $(BIN)/python manage.py makemigrations --check --dry-run
 
 .PHONY: figures
-figures: $(FOR_ALL) ## Measure the engine on tests/cases and put the figures into the README
-	@$(BIN)/denpex eval tests/cases --into README.md
+figures: $(FOR_ALL) ## Measure the engine on tests/cases, for the README and the site
+	@$(BIN)/denpex eval tests/cases --into README.md --into denpex/figures.json
+
+# A site of its own, for measurements of the pages: prepared, and without debugging.
+MEASURED := DENPEX_HTTPS=0 DENPEX_DEBUG=0 DENPEX_ALLOWED_HOSTS=127.0.0.1,testserver \
+	DENPEX_SECRET_KEY=measured-and-then-thrown-away-again-0123456789-abcdefghij \
+	$(RUN) denpex.embedded
+
+.PHONY: search-figures
+search-figures: $(FOR_ALL) ## Print how often search puts the right page first, and how fast it is
+	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && \
+		$(BIN)/python manage.py measure_search --cases tests/cases'
+
+.PHONY: card
+card: $(FOR_ALL) ## Draw the picture that other sites show beside a link (static/img/card.png)
+	@$(RUN) tests.card
 
 .PHONY: bench
 bench: $(FOR_ALL) ## Measure speed beside grep, ripgrep and re (needs ripgrep; takes minutes)

@@ -74,7 +74,12 @@ def _parser() -> argparse.ArgumentParser:
     evaluate.add_argument("folder", type=Path, metavar="DIR")
     evaluate.add_argument("--json", action="store_true", help="print the figures as JSON")
     evaluate.add_argument(
-        "--into", type=Path, metavar="FILE", help="put the figures into a Markdown file instead"
+        "--into",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="put the figures into a Markdown or JSON file instead; may be given twice",
     )
     evaluate.set_defaults(run=_evaluate)
 
@@ -119,10 +124,10 @@ def _evaluate(options: argparse.Namespace) -> int:
 
     try:
         scores = evaluate(read_cases(options.folder))
-        if options.into is None:
+        for path in options.into:
+            write_figures(scores, path)
+        if not options.into:
             print_scores(scores, as_json=options.json)
-        else:
-            write_figures(scores, options.into)
     except CasesError as error:
         print(f"denpex: {error}", file=sys.stderr)
         return EXIT_USAGE

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 import sys
+from http import HTTPStatus
+from pathlib import PurePosixPath
 
 import redis
 from django.core.exceptions import DisallowedHost, RequestDataTooBig
@@ -21,6 +25,7 @@ __all__ = [
 
 _UNAVAILABLE = (OperationalError, redis.ConnectionError, redis.TimeoutError)
 _RETRY_SECONDS = 30
+_LONGEST_WORDS = 80
 
 
 def error_page(
@@ -30,14 +35,28 @@ def error_page(
 
     `context` may hold `message` and `advice`, which stand in place of the template's own words, and
     whatever a template of its own needs.
-    `retry_after` is in seconds. An error page is never kept by a cache.
+    `retry_after` is in seconds; without one, what is too much today returns with the next day.
+    An error page is never kept by a cache.
     """
-    ctx = {"status": status, **context}
+    if status == HTTPStatus.TOO_MANY_REQUESTS and retry_after is None:
+        retry_after = _seconds_until_tomorrow()
+    ctx = {"status": status, "returns_at": _seconds_from_now(retry_after), **context}
     response = render(request, f"{status}.html", ctx, status=status)
     response.headers["Cache-Control"] = "no-store"
     if retry_after is not None:
         response.headers["Retry-After"] = str(retry_after)
     return response
+
+
+def _seconds_until_tomorrow() -> int:
+    """Return the seconds until 00:00 UTC, when allowances return."""
+    now = dt.datetime.now(tz=dt.UTC)
+    tomorrow = dt.datetime.combine(now.date() + dt.timedelta(days=1), dt.time(), dt.UTC)
+    return math.ceil((tomorrow - now).total_seconds())
+
+
+def _seconds_from_now(seconds: int | None) -> dt.datetime | None:
+    return None if seconds is None else dt.datetime.now(tz=dt.UTC) + dt.timedelta(seconds=seconds)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -65,8 +84,14 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noq
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
-    """Answer 404."""
-    return error_page(request, 404)
+    """Answer 404, with the words of the address in the search box."""
+    return error_page(request, 404, words=_words_of(request.path))
+
+
+def _words_of(path: str) -> str:
+    """Return the last part of an address as words to search for: /f/xid-79 asks for xid 79."""
+    last = PurePosixPath(path).stem[:_LONGEST_WORDS]
+    return " ".join(last.replace("-", " ").replace("_", " ").split())
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

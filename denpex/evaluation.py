@@ -229,16 +229,21 @@ def print_scores(scores: Sequence[Score], *, as_json: bool = False) -> None:
 
 
 def write_figures(scores: Sequence[Score], path: Path) -> None:
-    """Put the figures as a Markdown table between the markers of a file.
+    """Put the figures into a file: as JSON, or as a Markdown table between its markers.
 
-    Raises CasesError where the file has no such markers.
+    Raises CasesError where a Markdown file has no such markers.
     """
+    if path.suffix == ".json":
+        table = {name: figures(group) for name, group in groups(scores).items()}
+        lines = (f' "{name}": {json.dumps(row)}' for name, row in table.items())
+        path.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+        return
     head, start, rest = path.read_text(encoding="utf-8").partition(_TABLE_START)
     _old, end, tail = rest.partition(_TABLE_END)
     if not start or not end:
         raise CasesError(f"{path}: no line {_TABLE_START!r} with {_TABLE_END!r} below it")
-    table = "\n".join(_markdown(scores))
-    path.write_text(f"{head}{start}\n{table}\n{end}{tail}", encoding="utf-8")
+    markdown = "\n".join(_markdown(scores))
+    path.write_text(f"{head}{start}\n{markdown}\n{end}{tail}", encoding="utf-8")
 
 
 _TABLE_START = "<!-- figures: denpex eval tests/cases -->"

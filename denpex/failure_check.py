@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -36,7 +37,10 @@ from encyclopedia.catalogue import (
 
 __all__ = ["check_failures", "fix_faults"]
 
-_FENCE = re.compile(r"^(?:```|~~~)(\w*)[^\n]*\n(.*?)^(?:```|~~~)\s*$", re.DOTALL | re.MULTILINE)
+# In a list, a block stands as far in as its item.
+_FENCE = re.compile(
+    r"^ *(?:```|~~~)(\w*)[^\n]*\n(.*?)^ *(?:```|~~~)\s*$", re.DOTALL | re.MULTILINE
+)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`<\[*_])")
 _SHORTEST_SENTENCE = 25
 _PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
@@ -143,7 +147,8 @@ def _re2_faults(pattern: str) -> Iterator[str]:
 
 def _code_problems(failure: Failure) -> Iterator[Problem]:
     for section in failure.sections:
-        for language, code in _FENCE.findall(section.markdown):
+        for language, indented in _FENCE.findall(section.markdown):
+            code = textwrap.dedent(indented)
             fault = _code_fault(language, code)
             if fault:
                 first = next((line for line in code.splitlines() if line.strip()), "")

@@ -150,6 +150,8 @@ class _Site:
             *("--bind", f"fd://{self._listener.fileno()}"),
             *("--workers", "2", "--threads", "4"),
             *("--graceful-timeout", "5", "--no-control-socket"),
+            # A traceback in the search box is a part of the address.
+            *("--limit-request-line", "8190"),
         )
         self._supervisor.keep(gunicorn)
         self._wait_for_first_page()

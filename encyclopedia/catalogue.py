@@ -18,6 +18,7 @@ __all__ = [
     "CATEGORIES",
     "FAILURES",
     "FAILURE_ROLES",
+    "GATED_SECTIONS",
     "ROLES",
     "SECTIONS",
     "SEVERITIES",
@@ -66,6 +67,9 @@ SECTIONS: Mapping[str, bool] = {
     "Executive": False,
     "Questions": False,
 }
+
+# The full remediation: the site shows it to people with an account, the command line to all.
+GATED_SECTIONS = frozenset({"Fix", "Prevent", "Code"})
 
 # A page with exactly these is whole as far as it goes, and says that it is short.
 SHORT_PAGE = ("Quick answer", "What you saw")
@@ -178,6 +182,7 @@ class Failure:
     reviewed: dt.date
     sections: tuple[Section, ...]
     message: str | None = None  # the fixed part of what it prints, as people search for it
+    codes: tuple[str, ...] = ()  # Xid 79, exit 137, SIGBUS: each is a short address of the page
 
     def section(self, heading: str) -> str | None:
         """Return the Markdown under `heading`, or None where the page has no such section."""

@@ -171,6 +171,7 @@ def _failure(data: _Reader, sections: tuple[Section, ...], path: Path) -> Failur
         reviewed=data.date("reviewed"),
         sections=sections,
         message=data.optional_text("message"),
+        codes=data.texts("codes", optional=True),
     )
     data.finish()
     return failure

@@ -20,6 +20,7 @@ from encyclopedia.catalogue import (
     Problem,
     Signature,
 )
+from encyclopedia.codes import compact, key_of
 from encyclopedia.failure_file import Where, line_of, with_fences
 
 __all__ = ["problems"]
@@ -34,11 +35,13 @@ _Finding = tuple[Where, str]
 def problems(catalogue: Catalogue, folder: Path) -> Iterator[Problem]:
     """Yield what breaks the rules: see `catalogue.problems`."""
     names = _names(catalogue)
+    owners = _owners_of_codes(catalogue)
     for failure in catalogue:
         for where, message in (
             *_closed_lists(failure),
             *_signature_problems(failure),
             *_slug_problems(failure, catalogue, names),
+            *_code_problems(failure, owners),
             *_section_problems(failure),
         ):
             yield _problem(failure, folder, where, message)
@@ -62,6 +65,23 @@ def _names(catalogue: Catalogue) -> Mapping[str, list[str]]:
         for name in (failure.slug, *failure.aliases):
             names.setdefault(name, []).append(failure.slug)
     return names
+
+
+def _owners_of_codes(catalogue: Catalogue) -> Mapping[str, list[str]]:
+    owners: dict[str, list[str]] = {}
+    for failure in catalogue:
+        for code in failure.codes:
+            owners.setdefault(compact(key_of(code) or ""), []).append(failure.slug)
+    return owners
+
+
+def _code_problems(failure: Failure, owners: Mapping[str, list[str]]) -> Iterator[_Finding]:
+    for index, code in enumerate(failure.codes):
+        key = key_of(code)
+        if key is None:
+            yield ("codes", index), f"{code!r} is no code such as Xid 79, exit 137 or SIGBUS"
+        elif len(slugs := owners[compact(key)]) > 1:
+            yield ("codes", index), f"the code {code} stands for {' and '.join(slugs)}"
 
 
 def _closed_lists(failure: Failure) -> Iterator[_Finding]:

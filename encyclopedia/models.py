@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Self
+from collections.abc import Sequence
+from typing import ClassVar, Self, TypedDict
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
@@ -14,8 +15,22 @@ from django.urls import reverse
 
 from encyclopedia.catalogue import SEVERITIES, SHORT_PAGE
 from encyclopedia.categories import CATEGORY_NAMES
+from encyclopedia.codes import compact
 
-__all__ = ["Alias", "Failure", "LoadedCatalogue", "LookAlike"]
+__all__ = ["Alias", "Code", "Failure", "Feedback", "LoadedCatalogue", "LookAlike", "SectionRow"]
+
+
+# What lists of failures show.
+_LISTED = ("slug", "title", "category", "severity", "message", "tags", "systems", "reviewed")
+
+
+class SectionRow(TypedDict):
+    """A section of a failure's page, as `Failure.sections` holds it."""
+
+    heading: str
+    anchor: str
+    html: str
+    markdown: str
 
 
 class FailureQuerySet(models.QuerySet["Failure"]):
@@ -23,7 +38,13 @@ class FailureQuerySet(models.QuerySet["Failure"]):
 
     def listed(self) -> Self:
         """Load what lists of failures show, and not the pages themselves."""
-        return self.only("slug", "title", "category", "severity", "message", "tags", "systems")
+        return self.only(*_LISTED)
+
+    def with_links(self) -> Self:
+        """Load with each failure all that its documents name, in a handful of queries."""
+        return self.select_related("kind_of").prefetch_related(
+            "codes", "follows", "leads_to", "look_alikes__other"
+        )
 
     def gravest_first(self) -> Self:
         """List by severity, then by title."""
@@ -37,21 +58,24 @@ class FailureQuerySet(models.QuerySet["Failure"]):
         current = self.filter(slug=slug).first()
         return current or self.filter(aliases__slug=slug).first()
 
+    def coded(self, key: str | None) -> Failure | None:
+        """Return the failure with the code of this key (see `codes`); None where there is none."""
+        return self.filter(codes__compact=compact(key)).first() if key else None
+
+    def in_order_of(self, slugs: Sequence[str]) -> tuple[Failure, ...]:
+        """Return the failures with these slugs in their order, without those that are not here."""
+        found = {failure.slug: failure for failure in self.listed().filter(slug__in=slugs)}
+        return tuple(found[slug] for slug in slugs if slug in found)
+
     def counts(self) -> list[tuple[str, str, int]]:
         """Return key, name and number of failures of each category that has any."""
         found = dict(self.order_by().values_list("category").annotate(Count("pk")))
         return [(key, name, found[key]) for key, name in CATEGORY_NAMES.items() if key in found]
 
-    def by_category(
-        self, category: str | None = None, severity: str | None = None
-    ) -> list[tuple[str, str, list[Failure]]]:
-        """Return key, name and failures of each category, gravest first; None means all."""
-        chosen = {"category": category, "severity": severity}
-        wanted = self.filter(**{key: value for key, value in chosen.items() if value})
-        groups: dict[str, list[Failure]] = {key: [] for key in CATEGORY_NAMES}
-        for failure in wanted.gravest_first():
-            groups[failure.category].append(failure)
-        return [(key, CATEGORY_NAMES[key], group) for key, group in groups.items() if group]
+    def printing_in(self, category: str) -> Self:
+        """List the failures of a category that print anything, with what they print."""
+        printing = self.filter(category=category).exclude(wordings=[])
+        return printing.only("slug", "title", "severity", "wordings").order_by("title")
 
     def stated_in(self, text: str) -> Self:
         """List the failures whose message stands in `text`, the longest message first."""
@@ -76,9 +100,10 @@ class Failure(models.Model):
     tags = ArrayField(models.TextField(), default=list)
     systems = ArrayField(models.TextField(), default=list)
     message = models.TextField(blank=True)  # the fixed part of what it prints
+    wordings = ArrayField(models.TextField(), default=list)  # lines that it prints
     page_title = models.TextField()
     summary = models.TextField()  # the quick answer as plain text
-    sections = models.JSONField(default=list)
+    sections: models.JSONField[list[SectionRow], list[SectionRow]] = models.JSONField(default=list)
     facts = models.JSONField(default=dict)
     fix = models.JSONField(default=dict)
     references = models.JSONField(default=list)
@@ -145,6 +170,42 @@ class Alias(models.Model):
 
     def __str__(self) -> str:
         return f"{self.slug} → {self.failure}"
+
+
+class Code(models.Model):
+    """A code by which people name a failure: `key` stands in its short address."""
+
+    key = models.CharField(max_length=80, unique=True)
+    compact = models.CharField(max_length=80, unique=True)  # the key without its hyphens
+    label = models.TextField()  # as people write it
+    failure = models.ForeignKey(Failure, models.CASCADE, related_name="codes")
+
+    class Meta:
+        ordering: ClassVar = ["pk"]
+
+    def __str__(self) -> str:
+        return f"{self.label} → {self.failure}"
+
+    def get_absolute_url(self) -> str:
+        """Return the short address."""
+        return reverse("code", args=[self.key])
+
+
+class Feedback(models.Model):
+    """How often readers of a page said on one day (UTC) that it was, or was not, what they had."""
+
+    failure = models.ForeignKey(Failure, models.CASCADE, related_name="feedback")
+    day = models.DateField()
+    answer = models.CharField(max_length=3)
+    count = models.PositiveIntegerField()
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["failure", "day", "answer"], name="feedback_unique")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.failure}, {self.day}: {self.count} {self.answer}"
 
 
 class LoadedCatalogue(models.Model):

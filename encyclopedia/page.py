@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+import datetime as dt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
-from django.urls import reverse
 
-from encyclopedia.models import Failure, LookAlike
+from diagnosis.visitors import today
+from encyclopedia import gate
+from encyclopedia.models import Failure, LookAlike, SectionRow
+from encyclopedia.structured_data import json_ld
 
-__all__ = ["Block", "as_json", "as_markdown", "context", "json_ld"]
+__all__ = ["ROLES", "Block", "context"]
 
-SCHEMA = "denpex.failure/1"
 _MOST_RELATED = 6
+# A page says when it was not reviewed for longer than this.
+_FRESH_FOR = dt.timedelta(days=365)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,21 +42,24 @@ _ORDER: Sequence[str | Block] = (
     Block("not-this-if", "Not this if", f"{_TEMPLATES}/_not_this_if.html"),
     Block("paste", "Is this what broke your run? Paste your log.", f"{_TEMPLATES}/_paste.html"),
     "Why it happens",
+    Block("full-steps", "The full steps", f"{_TEMPLATES}/_gate.html"),
     "Fix",
     "Symptoms",
     "Prevent",
     "Code",
-    "On call",
-    "Engineer",
-    "Executive",
+    Block("your-role", "In your role", f"{_TEMPLATES}/_roles.html"),
     Block("facts", "In short", f"{_TEMPLATES}/_facts.html"),
     Block("monitor", "What to watch", f"{_TEMPLATES}/_monitor.html"),
     Block("before-and-after", "Before and after", f"{_TEMPLATES}/_before_and_after.html"),
     "Questions",
+    Block("was-it", "Was this it?", f"{_TEMPLATES}/_feedback.html"),
     Block("related", "Related failures", f"{_TEMPLATES}/_related.html"),
     Block("references", "References", f"{_TEMPLATES}/_references.html"),
 )
 _OWN_TEMPLATES = {"Quick answer": f"{_TEMPLATES}/_quick_answer.html"}
+
+# Sections for one role each: a reader opens their own.
+_ROLE_SECTIONS = ("On call", "Engineer", "Executive")
 
 # The standing questions that a failure file's facts answer.
 _QUESTIONS: Mapping[str, str] = {
@@ -68,7 +74,8 @@ _MONITORS: Mapping[str, str] = {
     "logql": "In Loki (LogQL)",
     "promql": "In Prometheus (PromQL)",
 }
-_ROLES: Mapping[str, str] = {
+# What each role of a failure says to a reader.
+ROLES: Mapping[str, str] = {
     "cause": "Can be the root cause",
     "symptom": "A symptom: it says where the run hurt, not why",
     "consequence": "A consequence: something else failed first",
@@ -88,15 +95,20 @@ class _Links:
     related: tuple[Failure, ...]
 
 
-def context(failure: Failure) -> dict[str, object]:
-    """Return everything that the page's template shows."""
+def context(failure: Failure, *, whole: bool) -> dict[str, object]:
+    """Return everything that the page's template shows; `whole` with what an account opens."""
+    readable = gate.readable_sections(failure, whole=whole)
+    roles = [section for section in readable if section["heading"] in _ROLE_SECTIONS]
     links = _links(failure)
     facts = _answers(_QUESTIONS, failure.facts)
     monitors = _answers(_MONITORS, failure.facts.get("monitor") or {})
     filled = {
         "short": failure.is_short,
+        "full-steps": bool(gate.gated_headings(failure, whole=whole)),
         "not-this-if": bool(links.look_alikes or links.mistaken_for),
         "paste": True,
+        "your-role": bool(roles),
+        "was-it": True,
         "facts": bool(facts),
         "monitor": bool(monitors),
         "before-and-after": bool(links.causes or links.effects),
@@ -105,19 +117,25 @@ def context(failure: Failure) -> dict[str, object]:
     }
     return {
         "failure": failure,
-        "role": _ROLES[failure.role],
+        "role": ROLES[failure.role],
         "links": links,
         "facts": facts,
         "monitors": monitors,
-        "blocks": list(_blocks(failure, filled)),
+        "blocks": list(_blocks(readable, filled)),
+        "roles": roles,
+        "invitation": gate.INVITATION,
+        "gated": gate.gated_headings(failure, whole=whole),
+        "is_stale": failure.reviewed < today() - _FRESH_FOR,
+        "sign_up": gate.sign_up_address(failure),
+        "log_in": gate.log_in_address(failure),
         "json_ld": json_ld(failure),
         "canonical": settings.DENPEX_ORIGIN + failure.get_absolute_url(),
     }
 
 
-def _blocks(failure: Failure, filled: Mapping[str, bool]) -> Iterator[Block]:
+def _blocks(readable: Iterable[SectionRow], filled: Mapping[str, bool]) -> Iterator[Block]:
     """Yield the blocks that have something to say, in their order."""
-    sections = {section["heading"]: section for section in failure.sections}
+    sections = {section["heading"]: section for section in readable}
     for item in _ORDER:
         if isinstance(item, Block):
             if filled[item.anchor]:
@@ -150,96 +168,3 @@ def _related(failure: Failure, linked: set[int]) -> tuple[Failure, ...]:
     others = Failure.objects.related_to(failure).exclude(pk__in=linked).gravest_first()
     nearest = sorted(others, key=lambda each: -len(words.intersection(each.tags + each.systems)))
     return tuple(nearest[:_MOST_RELATED])
-
-
-def json_ld(failure: Failure) -> str:
-    """Return the page's structured data, safe inside a script element."""
-    origin = settings.DENPEX_ORIGIN
-    url = origin + failure.get_absolute_url()
-    browse = origin + reverse("failures")
-    category = f"{browse}?category={failure.category}"
-    article = {
-        "@type": "TechArticle",
-        "headline": failure.title,
-        "description": failure.summary,
-        "url": url,
-        "dateModified": failure.reviewed.isoformat(),
-        "keywords": [*failure.tags, *failure.systems],
-        "author": {"@type": "Organization", "name": "Denpex", "url": f"{origin}/"},
-    }
-    trail = (("Failures", browse), (failure.category_name, category), (failure.title, url))
-    breadcrumbs = {
-        "@type": "BreadcrumbList",
-        "itemListElement": [
-            {"@type": "ListItem", "position": position, "name": name, "item": item}
-            for position, (name, item) in enumerate(trail, start=1)
-        ],
-    }
-    graph = {"@context": "https://schema.org", "@graph": [article, breadcrumbs]}
-    return json.dumps(graph, ensure_ascii=False).translate(_SCRIPT_ESCAPES)
-
-
-_SCRIPT_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&"}
-
-
-def as_json(failure: Failure) -> dict[str, object]:
-    """Return the page's content for programs."""
-    return {
-        "schema": SCHEMA,
-        "slug": failure.slug,
-        "url": settings.DENPEX_ORIGIN + failure.get_absolute_url(),
-        "title": failure.title,
-        "category": failure.category,
-        "severity": failure.severity,
-        "role": failure.role,
-        "kind_of": failure.kind_of.slug if failure.kind_of else None,
-        "message": failure.message,
-        "summary": failure.summary,
-        "tags": failure.tags,
-        "systems": failure.systems,
-        "fix": failure.fix,
-        "facts": failure.facts,
-        "follows": [each.slug for each in failure.follows.order_by("slug")],
-        "leads_to": [each.slug for each in failure.leads_to.order_by("slug")],
-        "looks_like": [
-            {"slug": each.other.slug, "tell_apart": each.tell_apart}
-            for each in failure.look_alikes.select_related("other")
-        ],
-        "sections": [
-            {"heading": section["heading"], "markdown": section["markdown"]}
-            for section in failure.sections
-        ],
-        "references": failure.references,
-        "reviewed": failure.reviewed.isoformat(),
-    }
-
-
-def as_markdown(failure: Failure) -> str:
-    """Return the page's text as Markdown."""
-    fix = failure.fix
-    commands = [
-        f"{label}:\n\n```\n{fix[key]}\n```"
-        for key, label in (("command", "Command"), ("verify", "Verify"))
-        if fix.get(key)
-    ]
-    references = [f"- [{each['title']}]({each['url']})" for each in failure.references]
-    parts = (
-        f"# {failure.title}",
-        " · ".join(
-            (
-                failure.category_name,
-                f"severity {failure.severity}",
-                _ROLES[failure.role],
-                f"reviewed {failure.reviewed.isoformat()}",
-            )
-        ),
-        f"Systems: {', '.join(failure.systems)}",
-        *(f"## {section['heading']}\n\n{section['markdown']}" for section in failure.sections),
-        "## In one line",
-        fix["summary"],
-        *commands,
-        "## References",
-        "\n".join(references),
-        settings.DENPEX_ORIGIN + failure.get_absolute_url(),
-    )
-    return "\n\n".join(parts) + "\n"

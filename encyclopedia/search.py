@@ -1,24 +1,34 @@
-"""Search: a word, a code or a line of a log finds the failures that speak of it."""
+"""Search: a name, a code, a word, a line of a log or a whole traceback finds its failure.
+
+The engine is asked first: what a signature knows needs no guessing. Then come codes and messages
+that stand in the text, then its words, then words and names that are spelt like them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from django.contrib.postgres.search import SearchQuery, SearchRank
-from django.db.models import F, Q, QuerySet, Value
+from django.db.models import F, Q, QuerySet
 
+from diagnosis.discretion import quoting_nothing
+from diagnosis.engine import LogFile, diagnose
+from diagnosis.preloaded import compiled
+from encyclopedia import index, spelling
+from encyclopedia.codes import code_in_text, key_of
 from encyclopedia.models import Failure
 
-__all__ = ["CONFIGURATION", "MOST_CHARACTERS", "SearchResult", "find"]
+__all__ = ["LONGEST_QUERY", "MOST_CHARACTERS", "SearchResult", "find", "suggest"]
 
-CONFIGURATION = "english"
-# Longer texts are logs: they are cut here, and the page offers a diagnosis instead.
-MOST_CHARACTERS = 2000
+# An address of a page has room for no more.
+MOST_CHARACTERS = 4000
+# What is longer is a log: its page is found as well, and a diagnosis is offered besides.
+LONGEST_QUERY = 300
 _MOST_HITS = 25
 # Where any word will do, what follows the first few has nothing to do with the question.
 _MOST_NEAR_HITS = 8
-# How much a hit counts by where it stands, D to A: see `sync` for what is indexed where.
-_WEIGHTS = [0.05, 0.1, 0.4, 1.0]
+_MOST_SUGGESTIONS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,35 +36,60 @@ class SearchResult:
     """What was found, best first.
 
     `exact` is the failure that the query names outright: then nothing else was looked for. `stated`
-    are those whose message stands in it, and `hits` are others by their words: all of them, or any.
+    are those that the engine, a code or a message finds in the text. `hits` are others by their
+    words: all of them, or any. `corrected` is the query as it may have been meant.
     """
 
     query: str
-    exact: Failure | None
-    stated: tuple[Failure, ...]
-    hits: tuple[Failure, ...]
-    has_all_words: bool
+    exact: Failure | None = None
+    stated: tuple[Failure, ...] = ()
+    hits: tuple[Failure, ...] = ()
+    has_all_words: bool = False
+    corrected: str | None = None
 
 
 def find(text: str) -> SearchResult:
-    """Look for `text`: by name, by message, and by all of its words, else by any of them."""
-    query = clean(text)
+    """Look for `text`; see the module for the order."""
+    typed = text.replace("\0", " ")[:MOST_CHARACTERS]
+    query = clean(typed)
+    known_by_engine = _known_by_engine(typed)
+    if len(known_by_engine) == 1 and len(query) <= LONGEST_QUERY:
+        return SearchResult(query, exact=known_by_engine[0])
     if exact := _named(query):
-        return SearchResult(query, exact, (), (), has_all_words=False)
-    # As it was typed: messages may hold two blanks in a row.
-    stated = tuple(Failure.objects.stated_in(text.replace("\0", " ")[:MOST_CHARACTERS]))
-    # "plain", not "websearch": in a message, quotes quote nothing, and a hyphen excludes nothing.
-    hits = _ranked(SearchQuery(query, config=CONFIGURATION, search_type="plain"))
-    has_all_words = bool(hits)
-    if not has_all_words:
-        hits = _ranked(_AnyWordQuery(query, config=CONFIGURATION))[:_MOST_NEAR_HITS]
-    others = tuple(each for each in hits if each not in stated)
-    return SearchResult(query, None, stated, others, has_all_words)
+        return SearchResult(query, exact=exact)
+    coded = Failure.objects.listed().coded(code_in_text(query))
+    stated = (*known_by_engine, *((coded,) if coded else ()), *Failure.objects.stated_in(typed))
+    return _by_words(query, tuple(dict.fromkeys(stated)))
 
 
 def clean(text: str) -> str:
-    """Return `text` as it can be looked for: no NUL, which PostgreSQL refuses, and not too long."""
+    """Return `text` as one line without what PostgreSQL refuses, and not too long."""
     return " ".join(text.replace("\0", " ").split())[:MOST_CHARACTERS]
+
+
+def suggest(text: str) -> tuple[Failure, ...]:
+    """Return what may be meant by `text` while it is being typed, best first."""
+    query = clean(text)[:LONGEST_QUERY]
+    found = [
+        each
+        for each in (Failure.objects.listed().coded(key_of(query)), *_begun(query))
+        if each is not None
+    ]
+    if not found:
+        found = list(_nearest(query))
+    return tuple(dict.fromkeys(found))[:_MOST_SUGGESTIONS]
+
+
+def _known_by_engine(text: str) -> tuple[Failure, ...]:
+    """Return the failure that the engine takes for the first, then what follows from it."""
+    if not text.strip():
+        return ()
+    with quoting_nothing():
+        verdict = diagnose([LogFile("search", text.encode())], compiled())
+    primary = verdict.primary.failure if verdict.primary else None
+    slugs = [primary.slug] if primary else []
+    slugs += [each.failure for each in verdict.consequences]
+    return Failure.objects.in_order_of(slugs)
 
 
 def _named(query: str) -> Failure | None:
@@ -62,20 +97,45 @@ def _named(query: str) -> Failure | None:
         return None
     slug = query.lower().replace(" ", "-")
     named = Q(slug=slug) | Q(title__iexact=query) | Q(aliases__slug=slug)
-    return Failure.objects.filter(named).first()
+    return Failure.objects.coded(key_of(query)) or Failure.objects.filter(named).first()
 
 
-class _AnyWordQuery(SearchQuery):
-    """Any word of the text: PostgreSQL itself takes the words apart, and `and` becomes `or`."""
+def _by_words(query: str, stated: tuple[Failure, ...]) -> SearchResult:
+    hits = _ranked(index.all_words(query))
+    if hits or stated:
+        others = tuple(each for each in hits if each not in stated)
+        return SearchResult(query, stated=stated, hits=others, has_all_words=bool(hits))
+    names = list(_names())
+    meant = spelling.corrected(query, names)
+    if meant != query and (hits := _ranked(index.all_words(meant))):
+        named = _named(meant)
+        hits = tuple(dict.fromkeys((named, *hits))) if named else hits
+        return SearchResult(query, hits=hits, has_all_words=True, corrected=meant)
+    hits = _ranked(index.any_word(meant))[:_MOST_NEAR_HITS] or _nearest(query)
+    return SearchResult(query, hits=hits)
 
-    template = "replace(%(function)s(%(expressions)s)::text, ' & ', ' | ')::tsquery"
+
+def _begun(query: str) -> tuple[Failure, ...]:
+    words = index.begun_words(query)
+    return _ranked(words) if words else ()
+
+
+def _nearest(query: str) -> tuple[Failure, ...]:
+    return Failure.objects.in_order_of(spelling.nearest(query, list(_names())))
+
+
+def _names() -> Iterator[spelling.Names]:
+    for slug, title, message, tags in Failure.objects.values_list(
+        "slug", "title", "message", "tags"
+    ):
+        yield spelling.Names(slug, (title, *((message,) if message else ()), *tags))
 
 
 def _ranked(query: SearchQuery) -> tuple[Failure, ...]:
     found: QuerySet[Failure] = (
         Failure.objects.listed()
         .filter(search=query)
-        .annotate(rank=SearchRank(F("search"), query, weights=_WEIGHTS, normalization=Value(0)))
+        .annotate(rank=SearchRank(F("search"), query, weights=index.WEIGHTS))
         .order_by("-rank", "slug")
     )
     return tuple(found[:_MOST_HITS])

@@ -37,17 +37,23 @@ _View = Callable[Concatenate[HttpRequest, _Parameters], HttpResponseBase]
 
 def render_public(template: str, context: Mapping[str, object]) -> HttpResponse:
     """Render a page that knows nothing of who asks."""
-    return HttpResponse(render_to_string(template, dict(context)))
+    return HttpResponse(render_to_string(template, {"origin": settings.DENPEX_ORIGIN, **context}))
 
 
 def public_page(
-    *, varies_with: tuple[str, ...] = ()
+    *,
+    varies_with: tuple[str, ...] = (),
+    unless: Callable[[HttpRequest], bool] | None = None,
 ) -> Callable[[_View[_Parameters]], _View[_Parameters]]:
     """Make a view's successful answers public: stored, compressed, with an ETag.
 
     `varies_with` names the query parameters that the view reads. An answer to one of them is not
     stored, since anyone can make up a new value; every other query is ignored.
+
+    `unless` says who gets an answer of their own: theirs is private and kept nowhere, and caches
+    are told that cookies decide.
     """
+    vary = "Accept-Encoding, Cookie" if unless else "Accept-Encoding"
 
     def decorate(view: _View[_Parameters]) -> _View[_Parameters]:
         # It takes no form: a POST is told so, and not that its token is missing.
@@ -57,6 +63,8 @@ def public_page(
         def answer(
             request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
         ) -> HttpResponseBase:
+            if unless is not None and unless(request):
+                return _private(view(request, *args, **kwargs))
             storable = not settings.DEBUG and not any(name in request.GET for name in varies_with)
             pages = _store.pages() if storable else {}
             if page := pages.get(request.path):
@@ -64,7 +72,7 @@ def public_page(
             response = view(request, *args, **kwargs)
             if not isinstance(response, HttpResponse) or response.status_code != 200:
                 return response
-            pages[request.path] = page = StoredPage.of(response)
+            pages[request.path] = page = StoredPage.of(response, vary)
             return page.answer(request)
 
         return answer
@@ -81,8 +89,11 @@ class StoredPage:
     headers: Mapping[str, str]
 
     @classmethod
-    def of(cls, response: HttpResponse) -> StoredPage:
-        """Take over the body and the headers of a rendered response."""
+    def of(cls, response: HttpResponse, vary: str) -> StoredPage:
+        """Take over the body and the headers of a rendered response.
+
+        `vary` names the request headers on which the answer depends.
+        """
         body = response.content
         return cls(
             body=body,
@@ -92,7 +103,7 @@ class StoredPage:
                 "Cache-Control": f"public, max-age={CACHE_SECONDS}",
                 # Weak: the plain and the compressed form are one page.
                 "ETag": f'W/"{hashlib.sha256(body).hexdigest()[:24]}"',
-                "Vary": "Accept-Encoding",
+                "Vary": vary,
             },
         )
 
@@ -109,6 +120,11 @@ class StoredPage:
             request, etag=self.headers["ETag"], response=response
         )
         return conditional or response
+
+
+def _private(response: HttpResponseBase) -> HttpResponseBase:
+    response.headers["Cache-Control"] = "private, no-store"
+    return response
 
 
 class _PageStore:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 
-from django.contrib.postgres.search import SearchVector
 from django.db import connection, transaction
-from django.db.models import Value
-from django.db.models.expressions import CombinedExpression
 from django.utils import timezone
 from django.utils.text import slugify
 
 from encyclopedia import catalogue as files
+from encyclopedia import index
+from encyclopedia.codes import compact, key_of
 from encyclopedia.headline import page_title
-from encyclopedia.models import Alias, Failure, LoadedCatalogue, LookAlike
+from encyclopedia.models import Alias, Code, Failure, LoadedCatalogue, LookAlike, SectionRow
 from encyclopedia.rendering import plain_text, render
-from encyclopedia.search import CONFIGURATION
+from encyclopedia.stacks import with_stacks
+from encyclopedia.wordings import wordings
 
 __all__ = ["LoadReport", "load_failures"]
 
@@ -48,6 +48,7 @@ def load_failures(catalogue: files.Catalogue) -> LoadReport:
     _save_failures(catalogue, before, after)
     _save_edges(catalogue)
     _save_aliases(catalogue)
+    _save_codes(catalogue)
     Failure.objects.exclude(slug__in=after).delete()
     LoadedCatalogue.objects.update_or_create(pk=1, defaults={"fingerprint": _fingerprint()})
     return _report(before, after)
@@ -88,6 +89,7 @@ def _row(failure: files.Failure, content: str) -> Failure:
         tags=list(failure.tags),
         systems=list(failure.systems),
         message=failure.message or "",
+        wordings=list(wordings(failure)),
         page_title=page_title(failure),
         summary=words.get("Quick answer", ""),
         sections=sections,
@@ -97,7 +99,7 @@ def _row(failure: files.Failure, content: str) -> Failure:
         reviewed=failure.reviewed,
         content_hash=content,
         changed_at=timezone.now(),
-        search=_search_vector(failure, words.values()),
+        search=index.vector(failure, [words[name] for name in index.indexed_sections(failure)]),
     )
 
 
@@ -108,28 +110,13 @@ _UPDATED_FIELDS = [
 ]
 
 
-def _section(section: files.Section) -> dict[str, str]:
+def _section(section: files.Section) -> SectionRow:
     return {
         "heading": section.heading,
         "anchor": slugify(section.heading),
-        "html": render(section.markdown),
+        "html": with_stacks(render(section.markdown), section.heading),
         "markdown": section.markdown,
     }
-
-
-def _search_vector(failure: files.Failure, body: Iterable[str]) -> CombinedExpression:
-    """Weigh title and messages (A) above tags and systems (B) above the text (C)."""
-    messages = [text for signature in failure.signatures for text in signature.matches]
-    weighted = (
-        ("A", (failure.title, failure.slug.replace("-", " "), *messages)),
-        ("B", (*failure.tags, *failure.systems, failure.category)),
-        ("C", body),
-    )
-    vectors = [
-        SearchVector(Value("\n".join(texts)), weight=weight, config=CONFIGURATION)
-        for weight, texts in weighted
-    ]
-    return vectors[0] + vectors[1] + vectors[2]
 
 
 def _save_edges(catalogue: files.Catalogue) -> None:
@@ -162,6 +149,17 @@ def _save_aliases(catalogue: files.Catalogue) -> None:
             if slug in rows:
                 Alias.objects.filter(failure=rows[slug]).update(failure=rows[failure.slug])
             Alias.objects.update_or_create(slug=slug, defaults={"failure": rows[failure.slug]})
+
+
+def _save_codes(catalogue: files.Catalogue) -> None:
+    rows = {row.slug: row for row in Failure.objects.all()}
+    Code.objects.all().delete()
+    Code.objects.bulk_create(
+        Code(key=key, compact=compact(key), label=label, failure=rows[failure.slug])
+        for failure in catalogue
+        for label in failure.codes
+        if (key := key_of(label))
+    )
 
 
 def _fingerprint() -> str:

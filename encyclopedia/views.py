@@ -2,88 +2,160 @@
 
 from __future__ import annotations
 
-import json
+from http import HTTPStatus
 
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.conf import settings
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    JsonResponse,
+)
 from django.http import HttpResponsePermanentRedirect as MovedPermanently
 from django.urls import reverse
+from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.http import require_POST, require_safe
 
-from encyclopedia import page, search
-from encyclopedia.catalogue import SEVERITIES
-from encyclopedia.categories import CATEGORY_NAMES
+from denpex.errors import error_page
+from diagnosis.origin import is_foreign
+from encyclopedia import browse as browsing
+from encyclopedia import feedback as answers
+from encyclopedia import gate, page, search
+from encyclopedia.codes import key_of
 from encyclopedia.models import Failure
 from encyclopedia.stored import public_page, render_public
 
-__all__ = ["browse", "failure_json", "failure_markdown", "failure_page"]
+__all__ = [
+    "browse",
+    "by_code",
+    "failure_or_redirect",
+    "failure_page",
+    "feedback",
+    "messages",
+    "suggestions",
+    "thanks",
+]
 
-# A query longer than any message is a log: the page offers a diagnosis of it.
-_LOG_CHARACTERS = 300
 
-
-@public_page(varies_with=("q", "category", "severity"))
+@public_page(varies_with=("q", *browsing.PARAMETERS))
 def browse(request: HttpRequest) -> HttpResponseBase:
-    """List the failures by category, or those that a search finds."""
+    """List the failures as the address asks for them, or those that a search finds."""
     if text := request.GET.get("q", "").strip():
         return _search(text)
-    category = _chosen(request, "category", tuple(CATEGORY_NAMES))
-    severity = _chosen(request, "severity", SEVERITIES)
-    counts = Failure.objects.counts()
+    try:
+        listing = browsing.listing(request.GET)
+    except browsing.UnknownFilterError as error:
+        raise Http404(str(error)) from None
+    canonical = settings.DENPEX_ORIGIN + listing.address if listing.canonical else None
+    return render_public("encyclopedia/browse.html", {"listing": listing, "canonical": canonical})
+
+
+@public_page()
+def messages(_request: HttpRequest) -> HttpResponseBase:
+    """List every message of every failure, with the way to its page."""
+    groups = [
+        (key, name, list(Failure.objects.printing_in(key)))
+        for key, name, _number in Failure.objects.counts()
+    ]
     ctx = {
-        "groups": Failure.objects.by_category(category=category, severity=severity),
-        "counts": counts,
-        "total": sum(number for _key, _name, number in counts),
-        "category": category,
-        "category_name": CATEGORY_NAMES.get(category or ""),
-        "severity": severity,
-        "severities": SEVERITIES,
+        "groups": [group for group in groups if group[2]],
+        "total": sum(len(each.wordings) for _key, _name, group in groups for each in group),
+        "canonical": settings.DENPEX_ORIGIN + reverse("messages"),
     }
-    return render_public("encyclopedia/browse.html", ctx)
+    return render_public("encyclopedia/messages.html", ctx)
 
 
 def _search(text: str) -> HttpResponseBase:
     result = search.find(text)
     if result.exact:
         return HttpResponseRedirect(result.exact.get_absolute_url())
-    ctx = {"result": result, "query": text, "looks_like_log": len(text) > _LOG_CHARACTERS}
+    looks_like_log = len(text) > search.LONGEST_QUERY
+    ctx = {
+        "result": result,
+        "query": result.query,
+        "looks_like_log": looks_like_log,
+        "pasted": text if looks_like_log else "",
+    }
     return render_public("encyclopedia/search.html", ctx)
 
 
-def _chosen(request: HttpRequest, name: str, allowed: tuple[str, ...]) -> str | None:
-    value = request.GET.get(name)
-    if value and value not in allowed:
-        raise Http404(f"there is no {name} {value!r}")
-    return value or None
+@public_page(varies_with=("q",))
+def suggestions(request: HttpRequest) -> HttpResponseBase:
+    """Return what may be meant by the text typed so far, for the search box."""
+    found = search.suggest(request.GET.get("q", ""))
+    return JsonResponse(
+        {
+            "suggestions": [
+                {
+                    "title": failure.title,
+                    "url": failure.get_absolute_url(),
+                    "severity": failure.severity,
+                    "message": failure.message,
+                }
+                for failure in found
+            ]
+        }
+    )
 
 
-@public_page()
-def failure_page(_request: HttpRequest, slug: str) -> HttpResponseBase:
+@require_safe
+def by_code(_request: HttpRequest, code: str) -> HttpResponseBase:
+    """Lead from a short address, such as /f/xid-79, to a page; a code may move to a better one."""
+    failure = Failure.objects.coded(key_of(code))
+    if failure is None:
+        raise Http404(f"no failure has the code {code!r}")
+    return HttpResponseRedirect(failure.get_absolute_url())
+
+
+@public_page(unless=gate.may_read_all)
+def failure_page(request: HttpRequest, slug: str) -> HttpResponseBase:
     """Show one failure."""
-    failure = _failure_or_redirect(slug, "failure")
+    failure = failure_or_redirect(slug, "failure")
     if not isinstance(failure, Failure):
         return failure
-    return render_public("encyclopedia/failure.html", page.context(failure))
+    return render_public(
+        "encyclopedia/failure.html", page.context(failure, whole=gate.may_read_all(request))
+    )
+
+
+@csrf_exempt
+@require_POST
+def feedback(request: HttpRequest, slug: str) -> HttpResponseBase:
+    """Count whether the page was what its reader had; pages carry no token, so origins decide."""
+    if is_foreign(request):
+        return error_page(
+            request,
+            HTTPStatus.FORBIDDEN,
+            message="This answer was sent from another site.",
+            advice="Open the page here and answer again.",
+        )
+    failure = Failure.objects.named(slug)
+    if failure is None:
+        raise Http404(f"there is no failure {slug!r}")
+    answer = request.POST.get("answer", "")
+    if answer not in answers.ANSWERS:
+        advice = "Go back and choose yes or no."
+        return error_page(request, 400, message="There is no such answer.", advice=advice)
+    answers.count(failure, answer)
+    response = HttpResponseRedirect(reverse("thanks", args=[failure.slug, answer]))
+    response.status_code = HTTPStatus.SEE_OTHER
+    return response
 
 
 @public_page()
-def failure_markdown(_request: HttpRequest, slug: str) -> HttpResponseBase:
-    """Return one failure as Markdown."""
-    failure = _failure_or_redirect(slug, "failure-markdown")
-    if not isinstance(failure, Failure):
-        return failure
-    return HttpResponse(page.as_markdown(failure), content_type="text/markdown; charset=utf-8")
+def thanks(_request: HttpRequest, slug: str, answer: str) -> HttpResponseBase:
+    """Thank for an answer, and after a no show the way on."""
+    failure = Failure.objects.named(slug)
+    if failure is None or answer not in answers.ANSWERS:
+        raise Http404(f"there is no answer {answer!r} to {slug!r}")
+    others = [each.other for each in failure.look_alikes.select_related("other")]
+    ctx = {"failure": failure, "answer": answer, "look_alikes": others if answer == "no" else []}
+    return render_public("encyclopedia/thanks.html", ctx)
 
 
-@public_page()
-def failure_json(_request: HttpRequest, slug: str) -> HttpResponseBase:
-    """Return one failure as JSON."""
-    failure = _failure_or_redirect(slug, "failure-json")
-    if not isinstance(failure, Failure):
-        return failure
-    text = json.dumps(page.as_json(failure), ensure_ascii=False, indent=2)
-    return HttpResponse(text, content_type="application/json")
-
-
-def _failure_or_redirect(slug: str, name: str) -> Failure | MovedPermanently:
+def failure_or_redirect(slug: str, name: str) -> Failure | MovedPermanently:
+    """Return the failure of an address called `name`, or the way there from an older slug."""
     failure = Failure.objects.named(slug)
     if failure is None:
         raise Http404(f"there is no failure {slug!r}")

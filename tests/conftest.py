@@ -287,6 +287,7 @@ def _wait_for(
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
+    from django.db import connections
     from playwright.sync_api import sync_playwright
 
     # Playwright's synchronous interface keeps an event loop in this thread, where Django would
@@ -300,6 +301,8 @@ def browser() -> Iterator[Browser]:
         )
         yield started
         started.close()
+        # While that loop runs, Django keeps connections apart, which nobody else would close.
+        connections.close_all()
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ class Tier:
     queue: Queue = Queue.STANDARD
     diagnoses_a_day_per_address: int | None = None
     log_limit_factor: int = 1
-    entitlements: frozenset[Entitlement] = frozenset({Entitlement.FULL_FIX})
+    entitlements: frozenset[Entitlement] = frozenset()
 
     def may(self, entitlement: Entitlement) -> bool:
         """Say whether this tier includes `entitlement`."""

@@ -74,6 +74,218 @@ function setUpSending(textarea) {
   });
 }
 
+// What may be meant, below the search box while it is typed into. Enter searches as without it.
+function setUpSuggestions(form) {
+  const input = form.elements.q;
+  const list = document.createElement("ul");
+  list.id = `${input.id}-suggestions`;
+  list.className = "suggestions";
+  list.hidden = true;
+  list.setAttribute("role", "listbox");
+  list.setAttribute("aria-label", "Suggestions");
+  form.append(list);
+  input.setAttribute("role", "combobox");
+  input.setAttribute("aria-autocomplete", "list");
+  input.setAttribute("aria-controls", list.id);
+  let asked = 0;
+  let timer;
+
+  function show(suggestions) {
+    list.replaceChildren(...suggestions.map((each, index) => optionFor(each, `${list.id}-${index}`)));
+    list.hidden = !suggestions.length;
+    input.setAttribute("aria-expanded", String(!list.hidden));
+    choose(-1);
+  }
+
+  function choose(index) {
+    [...list.children].forEach((option, place) =>
+      option.setAttribute("aria-selected", String(place === index)),
+    );
+    const chosen = list.children[index];
+    if (chosen) input.setAttribute("aria-activedescendant", chosen.id);
+    else input.removeAttribute("aria-activedescendant");
+    chosen?.scrollIntoView({ block: "nearest" });
+  }
+
+  async function ask() {
+    const number = ++asked;
+    const text = input.value.trim();
+    if (text.length < 2) return show([]);
+    try {
+      const answer = await fetch(`${form.dataset.suggestions}?${new URLSearchParams({ q: text })}`);
+      const { suggestions } = await answer.json();
+      if (number === asked) show(suggestions);
+    } catch {
+      // No suggestions: Enter still searches.
+    }
+  }
+
+  function move(step) {
+    const options = [...list.children];
+    const at = options.findIndex((option) => option.getAttribute("aria-selected") === "true");
+    const next = at + step;
+    choose(next < -1 ? options.length - 1 : next >= options.length ? -1 : next);
+  }
+
+  input.addEventListener("input", () => {
+    clearTimeout(timer);
+    timer = setTimeout(ask, 120);
+  });
+  input.addEventListener("keydown", (event) => {
+    const chosen = list.querySelector("[aria-selected=true]");
+    if (list.hidden) return;
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
+    else if (event.key === "Escape") show([]);
+    else if (event.key === "Enter" && chosen) location.assign(chosen.dataset.url);
+    else return;
+    event.preventDefault();
+  });
+  input.addEventListener("blur", () => show([]));
+  setUpPasting(form, input);
+}
+
+function optionFor(suggestion, id) {
+  const option = document.createElement("li");
+  option.id = id;
+  option.dataset.url = suggestion.url;
+  option.setAttribute("role", "option");
+  const badge = document.createElement("span");
+  badge.className = `badge badge--${suggestion.severity}`;
+  badge.textContent = suggestion.severity;
+  option.append(suggestion.title, " ", badge);
+  // The field loses the focus, and with it the list, before a click is done.
+  option.addEventListener("mousedown", (event) => event.preventDefault());
+  option.addEventListener("click", () => location.assign(suggestion.url));
+  return option;
+}
+
+// A field of one line drops line ends, and cuts off the end of a traceback, where the error is.
+function setUpPasting(form, input) {
+  let pasted = "";
+  let shown = "";
+  input.addEventListener("paste", (event) => {
+    const text = event.clipboardData.getData("text").trim();
+    if (!text.includes("\n") && text.length <= input.maxLength) return;
+    event.preventDefault();
+    pasted = text.slice(-input.maxLength);
+    shown = input.value = pasted.replace(/\s+/g, " ");
+  });
+  form.addEventListener("formdata", ({ formData }) => {
+    if (shown && input.value === shown) formData.set("q", pasted);
+  });
+}
+
+// Ctrl+K (or Command+K) leads to the search box.
+function setUpSearchKey(input) {
+  document.addEventListener("keydown", (event) => {
+    if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    input.focus();
+    input.select();
+  });
+}
+
+// What a reader chose stays chosen on the next page: the stack, and the role.
+function recall(key) {
+  try {
+    return localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+function keep(key, value) {
+  try {
+    localStorage.setItem(key, value);
+  } catch {
+    // Storage is blocked: the choice holds for this page.
+  }
+}
+
+// Variants for each stack become tabs; without a script they stand one below the other.
+function setUpStacks(group, number) {
+  const panels = [...group.children];
+  const list = document.createElement("div");
+  list.className = "tabs";
+  list.setAttribute("role", "tablist");
+  list.setAttribute("aria-label", "Stack");
+  const tabs = panels.map((panel, index) => {
+    const heading = panel.firstElementChild;
+    const tab = document.createElement("button");
+    tab.type = "button";
+    tab.id = `stack-${number}-${index}`;
+    tab.textContent = heading.textContent;
+    tab.setAttribute("role", "tab");
+    panel.id = `${tab.id}-panel`;
+    panel.setAttribute("role", "tabpanel");
+    panel.setAttribute("aria-labelledby", tab.id);
+    tab.setAttribute("aria-controls", panel.id);
+    heading.hidden = true;
+    tab.addEventListener("click", () => {
+      keep("stack", tab.textContent);
+      document.dispatchEvent(new CustomEvent("stack", { detail: tab.textContent }));
+    });
+    return tab;
+  });
+
+  function show(index) {
+    tabs.forEach((tab, place) => {
+      tab.setAttribute("aria-selected", String(place === index));
+      tab.tabIndex = place === index ? 0 : -1;
+      panels[place].hidden = place !== index;
+    });
+  }
+
+  list.addEventListener("keydown", (event) => {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!step) return;
+    event.preventDefault();
+    const at = tabs.indexOf(document.activeElement);
+    const next = tabs[(at + step + tabs.length) % tabs.length];
+    next.click();
+    next.focus();
+  });
+  const named = (name) => tabs.findIndex((tab) => tab.textContent === name);
+  // All groups of the page follow, where they have the stack.
+  document.addEventListener("stack", ({ detail }) => named(detail) >= 0 && show(named(detail)));
+  list.append(...tabs);
+  group.prepend(list);
+  show(Math.max(0, named(recall("stack"))));
+}
+
+// Of several parts of which one is open, the one for this reader.
+function setUpChoice(details) {
+  if (details.dataset.choice === recall(details.name)) details.open = true;
+  details.addEventListener("toggle", () => {
+    if (details.open) keep(details.name, details.dataset.choice);
+  });
+}
+
+// The part of the page that is being read is marked among the contents.
+function setUpContents(links) {
+  const linkOf = new Map(
+    [...links].map((link) => [document.querySelector(link.hash)?.closest("section"), link]),
+  );
+  const seen = new Set();
+  const observer = new IntersectionObserver((entries) => {
+    for (const { target, isIntersecting } of entries) {
+      if (isIntersecting) seen.add(target);
+      else seen.delete(target);
+    }
+    const first = [...linkOf.keys()].find((section) => seen.has(section));
+    for (const [section, link] of linkOf) {
+      if (section === first) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  });
+  linkOf.forEach((_link, section) => section && observer.observe(section));
+}
+
 setUpThemeToggle();
 document.querySelectorAll(".article pre, .command pre, [data-copy]").forEach(addCopyButton);
 document.querySelectorAll(".paste textarea").forEach(setUpSending);
+document.querySelectorAll(".stacks").forEach(setUpStacks);
+document.querySelectorAll("[data-choice]").forEach(setUpChoice);
+setUpContents(document.querySelectorAll(".contents a"));
+document.querySelectorAll("form[data-suggestions]").forEach(setUpSuggestions);
+setUpSearchKey(document.querySelector(".site-search input"));

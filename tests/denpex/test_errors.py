@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import re
+
 import pytest
 import redis
 from django.core.exceptions import PermissionDenied, RequestDataTooBig, SuspiciousOperation
@@ -81,7 +84,9 @@ def test_an_unknown_host_name_is_explained(visitor: Client) -> None:
 def test_an_unknown_page_offers_a_search(visitor: Client) -> None:
     response = visitor.get("/no-such-page")
     assert response.status_code == 404
-    assert '<form class="search-again" action="/failures/">' in response.content.decode()
+    page = response.content.decode()
+    assert '<form class="search-again" action="/failures/"' in page
+    assert 'name="q" value="no such page"' in page
 
 
 def test_a_page_takes_words_of_its_own(services: None) -> None:
@@ -93,6 +98,28 @@ def test_a_page_takes_words_of_its_own(services: None) -> None:
     assert response["Retry-After"] == "60"
     assert "3 of 3 are used." in response.content.decode()
     assert "Wait &lt;a minute&gt;." in response.content.decode()
+
+
+def returns_at(text: str) -> dt.datetime:
+    found = re.search(r'<time datetime="([^"]+)"', text)
+    assert found
+    return dt.datetime.fromisoformat(found[1])
+
+
+def test_what_is_too_much_today_returns_with_the_next_day(services: None) -> None:
+    before = dt.datetime.now(tz=dt.UTC)
+    response = error_page(RequestFactory().get("/"), 429)
+    text = response.content.decode()
+    assert 0 < int(response["Retry-After"]) <= 24 * 3600
+    assert "00:00 UTC, with the next day" in text
+    assert dt.timedelta() < returns_at(text) - before <= dt.timedelta(hours=24, minutes=1)
+
+
+def test_what_returns_sooner_says_when(services: None) -> None:
+    before = dt.datetime.now(tz=dt.UTC).replace(microsecond=0)
+    text = error_page(RequestFactory().get("/"), 429, retry_after=3600).content.decode()
+    after = dt.datetime.now(tz=dt.UTC)
+    assert before <= returns_at(text) - dt.timedelta(hours=1) <= after
 
 
 def test_a_stale_form_is_explained(services: None) -> None:

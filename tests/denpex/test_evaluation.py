@@ -3,7 +3,16 @@ from pathlib import Path
 
 import pytest
 
-from denpex.evaluation import Case, CasesError, evaluate, figures, groups, print_scores, read_cases
+from denpex.evaluation import (
+    Case,
+    CasesError,
+    evaluate,
+    figures,
+    groups,
+    print_scores,
+    read_cases,
+    write_figures,
+)
 from tests.diagnosis.engine.logs import PEER_CLOSED, announced, of_rank, steps, traceback
 
 TRUTH = {
@@ -80,6 +89,25 @@ def test_misses_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert "case: rank; said established python-key-error rank 1" in capsys.readouterr().out
     print_scores([score_of(FAILED)], as_json=True)
     assert json.loads(capsys.readouterr().out)["figures"]["all"]["top-1"] == [1, 1]
+
+
+def test_figures_are_written_as_a_table_or_as_json(tmp_path: Path) -> None:
+    scores = [score_of(FAILED)]
+    readme, stored = tmp_path / "README.md", tmp_path / "figures.json"
+    readme.write_text("a\n<!-- figures: denpex eval tests/cases -->\nold\n<!-- /figures -->\nb\n")
+    write_figures(scores, readme)
+    write_figures(scores, stored)
+    assert "| all | 1 | 1/1 |" in readme.read_text()
+    assert "old" not in readme.read_text()
+    assert json.loads(stored.read_text())["all"] == figures(scores)
+
+
+def test_a_file_without_markers_is_left_alone(tmp_path: Path) -> None:
+    readme = tmp_path / "README.md"
+    readme.write_text("nothing")
+    with pytest.raises(CasesError, match="no line"):
+        write_figures([score_of(FAILED)], readme)
+    assert readme.read_text() == "nothing"
 
 
 def test_a_folder_without_cases_is_said(tmp_path: Path) -> None:

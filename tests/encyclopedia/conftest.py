@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from pytest_django import Settings
 
+from diagnosis.engine.compiled import Compiled, compile_catalogue
 from encyclopedia.catalogue import Catalogue, load
 
 FOLDER = Path(__file__).parent / "failures"
@@ -15,6 +16,19 @@ FOLDER = Path(__file__).parent / "failures"
 @pytest.fixture(scope="session")
 def small_catalogue() -> Catalogue:
     return load(FOLDER)
+
+
+@pytest.fixture(scope="session")
+def small_engine(small_catalogue: Catalogue) -> Compiled:
+    return compile_catalogue(small_catalogue, "small")
+
+
+@pytest.fixture
+def _asks_the_small_engine(small_engine: Compiled, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let search ask an engine that knows the small catalogue, as the database does."""
+    from encyclopedia import search
+
+    monkeypatch.setattr(search, "compiled", lambda: small_engine)
 
 
 @pytest.fixture

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from django.test import Client
+
+from denpex.accounts.models import User
+from encyclopedia.catalogue import Catalogue
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
@@ -35,7 +39,7 @@ def test_a_narrow_page_shows_messages_commands_and_tables_to_their_end(narrow_pa
     narrow_page.goto(PAGE)
     parts = narrow_page.locator(".message, .wrapped, .command pre, .scroll")
     widths = parts.evaluate_all("(all) => all.map((each) => [each.scrollWidth, each.clientWidth])")
-    assert len(widths) == 9
+    assert len(widths) == 8
     assert all(needed <= there for needed, there in widths)
     sign, reason = narrow_page.locator("tbody tr").first.get_by_role("cell").all()
     assert reason.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"why"'
@@ -143,3 +147,136 @@ def test_a_page_asks_for_little_and_for_nothing_elsewhere(
     assert all(url.startswith(site) for url in asked)
     assert len(asked) <= 6
     assert wide_page.evaluate("document.querySelectorAll('*').length") <= 800
+
+
+# Choices that are kept
+
+
+def open_parts(page: Page) -> list[str]:
+    parts = page.locator("details[data-choice][open] > summary")
+    return [part.strip() for part in parts.all_inner_texts()]
+
+
+def test_one_role_is_open_and_the_chosen_one_on_the_next_visit(wide_page: Page) -> None:
+    wide_page.goto(PAGE)
+    assert open_parts(wide_page) == ["Fix, for ML engineers", "On call"]
+    wide_page.get_by_text("Fix, for infrastructure").click()
+    wide_page.get_by_text("Executive", exact=True).click()
+    assert open_parts(wide_page) == ["Fix, for infrastructure", "Executive"]
+    wide_page.goto(PAGE)
+    assert open_parts(wide_page) == ["Fix, for infrastructure", "Executive"]
+
+
+def test_an_address_opens_the_part_it_names_without_scripts(browser: Browser, site: str) -> None:
+    context = browser.new_context(base_url=site, java_script_enabled=False)
+    try:
+        page = context.new_page()
+        page.goto(PAGE)
+        page.get_by_role("link", name="executive").click()
+        page.get_by_text("Each failed save loses").wait_for(state="visible")
+    finally:
+        context.close()
+
+
+def test_the_stack_of_a_reader_is_a_tab_that_stays_open(
+    wide_page: Page, site: str, failures: Catalogue
+) -> None:
+    log_in(wide_page, site)
+    wide_page.goto(PAGE)
+    slurm, kubernetes = wide_page.get_by_role("tab").all()
+    assert slurm.get_attribute("aria-selected") == "true"
+    assert wide_page.get_by_text("CronJob").is_hidden()
+    slurm.focus()
+    wide_page.keyboard.press("ArrowRight")
+    assert kubernetes.get_attribute("aria-selected") == "true"
+    assert wide_page.get_by_text("CronJob").is_visible()
+    wide_page.goto(PAGE)
+    assert wide_page.get_by_text("CronJob").is_visible()
+    assert wide_page.get_by_text("/scratch/leftovers").is_hidden()
+
+
+def log_in(page: Page, site: str) -> None:
+    client = Client()
+    client.force_login(User.objects.create_user("alice@example.com"))
+    cookie = client.cookies["sessionid"]
+    page.context.add_cookies([{"name": "sessionid", "value": cookie.value, "url": site}])
+
+
+def test_the_contents_stay_in_sight_and_mark_what_is_read(wide_page: Page) -> None:
+    wide_page.goto(PAGE)
+    contents = wide_page.get_by_role("navigation", name="On this page")
+    contents.get_by_role("link", name="References").click()
+    wide_page.wait_for_function("scrollY > 500")
+    marked = contents.locator("[aria-current]")
+    marked.wait_for()
+    assert contents.get_by_role("link", name="Quick answer").is_visible()
+    assert marked.inner_text() != "Quick answer"
+
+
+def test_the_contents_are_folded_on_a_narrow_page(narrow_page: Page) -> None:
+    narrow_page.goto(PAGE)
+    link = narrow_page.get_by_role("navigation", name="On this page").get_by_role("link").first
+    assert link.is_hidden()
+    narrow_page.get_by_text("On this page", exact=True).click()
+    assert link.is_visible()
+
+
+def test_a_reader_says_whether_this_was_it(narrow_page: Page) -> None:
+    narrow_page.goto(PAGE)
+    narrow_page.get_by_role("button", name="No, something else").click()
+    narrow_page.get_by_role("heading", level=1, name="Thank you").wait_for()
+    assert narrow_page.get_by_label("Log or traceback").is_visible()
+
+
+# Search
+
+
+def search_box(page: Page) -> Locator:
+    return page.locator(".site-search input")
+
+
+def test_suggestions_are_read_and_chosen_by_keyboard(wide_page: Page) -> None:
+    wide_page.goto("/")
+    wide_page.keyboard.press("Control+k")
+    wide_page.keyboard.type("scratch d")
+    options = wide_page.get_by_role("option")
+    options.first.wait_for()
+    assert search_box(wide_page).get_attribute("aria-expanded") == "true"
+    wide_page.keyboard.press("ArrowDown")
+    chosen = search_box(wide_page).get_attribute("aria-activedescendant")
+    assert options.first.get_attribute("id") == chosen
+    wide_page.keyboard.press("Enter")
+    wide_page.wait_for_url(f"**{PAGE}")
+
+
+def test_escape_closes_the_suggestions_and_enter_then_searches(wide_page: Page) -> None:
+    wide_page.goto("/")
+    search_box(wide_page).press_sequentially("scratch d")
+    wide_page.get_by_role("option").first.wait_for()
+    wide_page.keyboard.press("Escape")
+    assert wide_page.get_by_role("option").count() == 0
+    wide_page.keyboard.press("Enter")
+    wide_page.wait_for_url("**/failures/?q=scratch+d")
+
+
+def test_a_suggestion_is_chosen_by_pointer(narrow_page: Page) -> None:
+    narrow_page.goto("/")
+    search_box(narrow_page).press_sequentially("scratch d")
+    narrow_page.get_by_role("option").first.click()
+    narrow_page.wait_for_url(f"**{PAGE}")
+
+
+def test_a_pasted_traceback_keeps_its_lines(wide_page: Page) -> None:
+    wide_page.goto("/")
+    search_box(wide_page).evaluate(
+        """(input) => {
+            const clipboardData = new DataTransfer();
+            clipboardData.setData("text", "first line\\n  zzzz\\n".repeat(200) + "last line");
+            input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
+        }"""
+    )
+    search_box(wide_page).press("Enter")
+    wide_page.wait_for_url("**/failures/?q=*")
+    pasted = wide_page.get_by_label("Log or traceback").input_value()
+    assert pasted.endswith("first line\n  zzzz\nlast line")
+    assert len(pasted) <= 2000

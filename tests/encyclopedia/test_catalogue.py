@@ -274,6 +274,21 @@ def test_one_alias_of_two_failures_is_named_at_both(messages: Messages) -> None:
     ] * 2
 
 
+def test_a_code_that_is_none_is_named(messages: Messages) -> None:
+    text = FILE.replace("aliases: [enospc]", "aliases: []\ncodes: ['137', ENOSPC]")
+    assert messages((str(PATH), text)) == [
+        "storage/disk-full.md:23: '137' is no code such as Xid 79, exit 137 or SIGBUS"
+    ]
+
+
+def test_one_code_of_two_failures_is_named_at_both(messages: Messages) -> None:
+    first = FILE.replace("aliases: [enospc]", "aliases: []\ncodes: [exit code 137]")
+    second = FILE.replace("aliases: [enospc]", "aliases: []\ncodes: ['exitcode: -9']")
+    found = messages((str(PATH), first), ("memory/ram-full.md", second))
+    assert len(found) == 2
+    assert all("stands for disk-full and ram-full" in each for each in found)
+
+
 def test_a_page_may_be_short(messages: Messages) -> None:
     text = FILE[: FILE.index("## Is it this?")]
     assert parsed(text).is_short

@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
+from pathlib import Path
 
-from encyclopedia.search import MOST_CHARACTERS, find
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from encyclopedia import sync
+from encyclopedia.catalogue import Catalogue, load
+from encyclopedia.management.commands.measure_search import (
+    first_slug,
+    questions_of_cases,
+    questions_of_catalogue,
+)
+from encyclopedia.search import MOST_CHARACTERS, find, suggest
 
 pytestmark = pytest.mark.usefixtures("failures")
+
+CASES = Path(__file__).parent.parent / "cases"
+asks_the_small_engine = pytest.mark.usefixtures("_asks_the_small_engine")
 
 
 def found(text: str) -> list[str]:
     result = find(text)
-    return [failure.slug for failure in (*result.stated, *result.hits)]
+    exact = (result.exact,) if result.exact else ()
+    return [failure.slug for failure in (*exact, *result.stated, *result.hits)]
+
+
+def suggested(text: str) -> list[str]:
+    return [failure.slug for failure in suggest(text)]
 
 
 def test_it_works() -> None:
@@ -35,6 +54,143 @@ def test_a_line_that_holds_the_message_states_its_failure() -> None:
 
     assert [failure.slug for failure in result.stated] == ["scratch-disk-full"]
     assert "scratch-disk-full" not in [failure.slug for failure in result.hits]
+
+
+# The engine
+
+
+@asks_the_small_engine
+def test_a_line_that_a_signature_knows_is_an_exact_hit() -> None:
+    exact = find("[rank3]: OSError: [Errno 28] No space left on device: '/a/b'").exact
+    assert exact is not None
+    assert exact.slug == "scratch-disk-full"
+
+
+@asks_the_small_engine
+def test_of_two_failures_in_a_text_the_root_comes_first() -> None:
+    result = find(
+        "[rank3]: OSError: [Errno 28] No space left on device\n"
+        "[rank1] Connection closed by remote peer\n"
+    )
+    assert result.exact is None
+    assert [failure.slug for failure in result.stated] == ["scratch-disk-full", "peer-closed"]
+
+
+@asks_the_small_engine
+def test_a_whole_traceback_finds_its_failure_also_as_one_line() -> None:
+    frames = "Traceback (most recent call last):\n" + '  File "a.py", line 1, in f\n' * 10
+    traceback = f"{frames}OSError: [Errno 28] No space left on device: '/a/b'"
+    for text in (traceback, " ".join(traceback.split())):
+        assert found(text)[0] == "scratch-disk-full"
+
+
+@asks_the_small_engine
+def test_a_failure_that_was_not_loaded_yet_is_left_out() -> None:
+    from encyclopedia.models import Failure
+
+    Failure.objects.filter(slug="scratch-disk-full").delete()
+    assert "scratch-disk-full" not in found("OSError: [Errno 28] No space left on device")
+
+
+@pytest.mark.django_db
+def test_search_puts_the_right_page_first_for_the_texts_of_the_catalogue() -> None:
+    catalogue = load()
+    sync.load_failures(catalogue)
+    questions = list(questions_of_catalogue(catalogue))
+    missed = [q.text for q in questions if first_slug(find(q.text)) not in q.right]
+    assert len(missed) <= 0.05 * len(questions), missed
+
+
+@pytest.mark.django_db
+def test_search_finds_most_lines_that_the_catalogue_was_not_written_from() -> None:
+    """Some lines of evidence say nothing by themselves, such as `rank : 2 (local_rank: 2)`."""
+    catalogue = load()
+    sync.load_failures(catalogue)
+    questions = list(questions_of_cases(CASES, catalogue))
+    right = sum(first_slug(find(q.text)) in q.right for q in questions)
+    assert right >= 0.7 * len(questions)
+
+
+# Codes
+
+
+@pytest.fixture
+def coded(failures: Catalogue, small_catalogue: Catalogue) -> None:
+    failure = small_catalogue.failures["scratch-disk-full"]
+    changed = replace(failure, codes=("ENOSPC", "exit 74"))
+    sync.load_failures(Catalogue({**small_catalogue.failures, failure.slug: changed}))
+
+
+@pytest.mark.parametrize("code", ["ENOSPC", "enospc", "[Errno 28]", "exit code 74", "exit-74"])
+@pytest.mark.usefixtures("coded")
+def test_a_code_is_an_exact_hit(code: str) -> None:
+    exact = find(code).exact
+    assert exact is not None
+    assert exact.slug == "scratch-disk-full"
+
+
+@pytest.mark.usefixtures("coded")
+def test_a_code_within_a_sentence_states_its_failure() -> None:
+    result = find("container ends with exit code 74 again")
+    assert [failure.slug for failure in result.stated] == ["scratch-disk-full"]
+
+
+# Words
+
+
+def test_the_words_of_gated_sections_are_not_found() -> None:
+    """`-mtime` stands in Fix alone."""
+    assert find("mtime").hits == ()
+
+
+@pytest.mark.parametrize("part", ["OutOfMemoryError", "OutOfMemory", "torch.cuda.OutOfMemoryError"])
+def test_the_parts_of_a_name_are_found(part: str, small_catalogue: Catalogue) -> None:
+    failure = small_catalogue.failures["peer-closed"]
+    changed = replace(failure, message="torch.cuda.OutOfMemoryError")
+    sync.load_failures(Catalogue({**small_catalogue.failures, "peer-closed": changed}))
+    assert found(part)[0] == "peer-closed"
+
+
+def test_a_misspelt_word_is_put_right() -> None:
+    result = find("scrach disc fulll")
+    assert result.corrected == "scratch disk full"
+    assert result.hits[0].slug == "scratch-disk-full"
+
+
+def test_a_name_that_only_looks_alike_is_offered_where_no_word_is_known() -> None:
+    assert "scratch-quota-exceeded" in found("quot exeded scr")
+
+
+# Suggestions
+
+
+@pytest.mark.parametrize("typed", ["scr", "scratch d", "scratch disk fu", "left on dev", "SPACE"])
+def test_the_beginning_of_a_word_is_enough(typed: str) -> None:
+    assert suggested(typed)[0] == "scratch-disk-full"
+
+
+@pytest.mark.usefixtures("coded")
+def test_a_code_is_suggested_first() -> None:
+    assert suggested("exit 74")[0] == "scratch-disk-full"
+
+
+def test_a_typing_error_is_forgiven() -> None:
+    assert suggested("scrach disk ful")[0] == "scratch-disk-full"
+
+
+@pytest.mark.parametrize("text", ["", " ", "'", "a:*", "\\", "\0", "& | !", "💥", "x" * 5000])
+def test_whatever_is_being_typed_is_answered(text: str) -> None:
+    assert len(suggested(text)) <= 7
+
+
+def test_a_suggestion_takes_few_queries(
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with django_assert_max_num_queries(2):
+        suggest("scratch disk")
+
+
+# Words of a message
 
 
 def test_a_hyphen_excludes_nothing() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
+import datetime as dt
 import re
 from dataclasses import replace
 
 import pytest
 from django.test import Client
 
+from diagnosis.visitors import today
 from encyclopedia import sync
 from encyclopedia.catalogue import Catalogue
 from encyclopedia.rendering import plain_text
@@ -33,8 +34,8 @@ def headings(page: str) -> list[str]:
 
 def test_it_works(client: Client) -> None:
     page = text_of(client, "/failures/")
-    assert "3 failures in 2 categories" in page
-    assert page.index("Communication</h2>") < page.index("Storage</h2>")
+    assert "3 failures, each with its messages" in page
+    assert page.index('id="category-communication"') < page.index('id="category-storage"')
     assert '<a class="failure-item-title" href="/failures/peer-closed/">' in page
     assert "[Errno 28] No space left on device</code>" in page
 
@@ -46,10 +47,11 @@ def test_the_gravest_failure_of_a_category_stands_first(client: Client) -> None:
     assert "peer-closed" not in page
 
 
-def test_failures_are_filtered_by_severity(client: Client) -> None:
-    page = text_of(client, "/failures/?category=storage&severity=medium")
-    assert "scratch-quota-exceeded" in page
-    assert "scratch-disk-full" not in page
+def test_filters_are_named_in_title_and_heading(client: Client) -> None:
+    page = text_of(client, "/failures/?category=storage&system=linux&tag=disk&severity=high")
+    assert "<title>Failures: Storage, High, Linux, Disk · Denpex</title>" in page
+    assert "<h1>Storage failures of Linux: Disk (high)</h1>" in page
+    assert "1 of 3 failures." in page
 
 
 def test_a_filter_without_a_failure_says_so(client: Client) -> None:
@@ -58,7 +60,9 @@ def test_a_filter_without_a_failure_says_so(client: Client) -> None:
     assert 'href="/failures/">Show all 3</a>' in page
 
 
-@pytest.mark.parametrize("query", ["category=weather", "severity=mild", "category=' OR 1=1"])
+@pytest.mark.parametrize(
+    "query", ["category=weather", "severity=mild", "category=' OR 1=1", "sort=luck", "tag=none"]
+)
 def test_an_unknown_filter_is_a_404(client: Client, query: str) -> None:
     text_of(client, f"/failures/?{query}", status=404)
 
@@ -68,6 +72,27 @@ def test_an_empty_encyclopedia_can_be_opened(client: Client) -> None:
 
     Failure.objects.all().delete()
     assert "No failure here." in text_of(client, "/failures/?severity=low")
+
+
+@pytest.mark.parametrize("query", ["", "?category=storage", "?system=linux", "?tag=disk"])
+def test_one_filter_is_a_page_for_search_engines(client: Client, query: str) -> None:
+    page = text_of(client, f"/failures/{query}")
+    assert f'<link rel="canonical" href="https://denpex.example/failures/{query}">' in page
+    assert "noindex" not in page
+
+
+@pytest.mark.parametrize("query", ["?sort=title", "?category=storage&severity=high"])
+def test_combinations_are_none(client: Client, query: str) -> None:
+    page = text_of(client, f"/failures/{query}")
+    assert '<meta name="robots" content="noindex, follow">' in page
+    assert "canonical" not in page
+
+
+def test_every_message_stands_on_one_page_with_its_link(client: Client) -> None:
+    page = text_of(client, "/errors/")
+    assert '<link rel="canonical" href="https://denpex.example/errors/">' in page
+    at = page.index("<code>[rank3]: OSError: [Errno 28] No space left on device</code>")
+    assert page.index(f'<a href="{PAGE}">') < at < page.index("/failures/scratch-quota-exceeded/")
 
 
 # Search
@@ -80,10 +105,18 @@ def test_a_search_lists_what_it_finds(client: Client) -> None:
     assert 'value="space left"' in page
 
 
-def test_a_line_of_a_log_leads_to_the_page_of_its_message(client: Client) -> None:
+@pytest.mark.usefixtures("_asks_the_small_engine")
+def test_a_line_of_a_log_leads_straight_to_its_page(client: Client) -> None:
     line = "[rank3]: OSError: [Errno 28] No space left on device: '/data/x.pt'"
 
-    page = client.get("/failures/", {"q": line}).text
+    response = client.get("/failures/", {"q": line})
+
+    assert response.status_code == 302
+    assert response["Location"] == PAGE
+
+
+def test_a_line_that_holds_the_message_of_a_page_leads_to_it(client: Client) -> None:
+    page = client.get("/failures/", {"q": "tar: [errno 28] no space left on device (tar)"}).text
 
     assert "This page is about the message in your text" in page
     assert "No page has all of these words" not in page
@@ -101,9 +134,56 @@ def test_a_search_in_vain_offers_the_paste_box(client: Client) -> None:
     assert 'name="log"' in page
 
 
-def test_a_pasted_log_is_offered_a_diagnosis(client: Client) -> None:
-    page = text_of(client, f"/failures/?q={'no+space+left+' * 30}")
-    assert "Paste the whole log" in page
+def test_a_misspelt_search_says_what_it_looked_for(client: Client) -> None:
+    page = text_of(client, "/failures/?q=scrach+disk")
+    assert "Nothing for these words. For <q>scratch disk</q>:" in page
+    assert PAGE in page
+
+
+@pytest.mark.usefixtures("_asks_the_small_engine")
+def test_a_pasted_log_finds_its_page_and_is_offered_a_diagnosis(client: Client) -> None:
+    log = "step 12\n" * 40 + "OSError: [Errno 28] No space left on device"
+    page = client.get("/failures/", {"q": log}).text
+    assert "This page is about the message in your text" in page
+    assert "Diagnose this" in page
+    assert f"\n{log}</textarea>" in plain_newlines(page).replace("&#x27;", "'")
+
+
+def plain_newlines(page: str) -> str:
+    return page.replace("\r\n", "\n")
+
+
+def test_what_is_typed_gets_suggestions(client: Client) -> None:
+    response = client.get("/failures/suggestions.json?q=scratch+di")
+    assert response.json()["suggestions"][0] == {
+        "title": "Scratch Disk Full During a Save",
+        "url": PAGE,
+        "severity": "high",
+        "message": "[Errno 28] No space left on device",
+    }
+
+
+# Short addresses
+
+
+@pytest.fixture
+def _coded(failures: Catalogue, small_catalogue: Catalogue) -> None:
+    failure = small_catalogue.failures["scratch-disk-full"]
+    changed = replace(failure, codes=("Xid 79", "OOMKilled"))
+    sync.load_failures(Catalogue({**small_catalogue.failures, failure.slug: changed}))
+
+
+@pytest.mark.parametrize("code", ["xid-79", "xid79", "Xid-79", "oom-killed", "OOMKilled"])
+@pytest.mark.usefixtures("_coded")
+def test_a_short_address_leads_to_the_page_of_its_code(client: Client, code: str) -> None:
+    response = client.get(f"/f/{code}")
+    assert response.status_code == 302
+    assert response["Location"] == PAGE
+
+
+def test_a_code_without_a_page_is_a_404_that_offers_to_search_for_it(client: Client) -> None:
+    page = text_of(client, "/f/xid-94", status=404)
+    assert 'name="q" value="xid 94"' in page
 
 
 def test_a_search_is_shown_as_text(client: Client) -> None:
@@ -115,6 +195,18 @@ def test_a_search_is_shown_as_text(client: Client) -> None:
 # A failure
 
 
+def test_a_page_names_its_address_its_twins_and_its_card(client: Client) -> None:
+    page = text_of(client, PAGE)
+    address = f"https://denpex.example{PAGE}"
+    assert f'<link rel="canonical" href="{address}">' in page
+    assert f'<meta property="og:url" content="{address}">' in page
+    assert '<meta property="og:type" content="article">' in page
+    assert re.search(r'og:image" content="https://denpex.example/static/img/card\.\w+\.png"', page)
+    assert 'type="text/markdown" href="/failures/scratch-disk-full.md"' in page
+    assert 'type="application/json" href="/failures/scratch-disk-full.json"' in page
+    assert 'type="application/atom+xml"' in page
+
+
 def test_the_answer_comes_first_and_references_last(client: Client) -> None:
     assert headings(text_of(client, PAGE)) == [
         "Quick answer",
@@ -123,12 +215,13 @@ def test_the_answer_comes_first_and_references_last(client: Client) -> None:
         "Not this if",
         "Is this what broke your run? Paste your log.",
         "Why it happens",
-        "Fix",
+        "The full steps",
         "Symptoms",
-        "Prevent",
+        "In your role",
         "In short",
         "What to watch",
         "Before and after",
+        "Was this it?",
         "References",
     ]
 
@@ -150,14 +243,34 @@ def test_a_short_page_says_so(client: Client, small_catalogue: Catalogue) -> Non
 def test_the_title_holds_the_message(client: Client) -> None:
     page = text_of(client, PAGE)
     assert "<title>PyTorch: [Errno 28] No space left on device" in page
-    assert '<pre class="message"><code>[Errno 28] No space left on device' in page
+    assert '<pre class="message" data-copy><code>[Errno 28] No space left on device' in page
 
 
 def test_the_fix_and_its_check_can_be_copied(client: Client) -> None:
     words = plain_text(text_of(client, PAGE))
     assert "Run rm -r /scratch/run-7/step-1*" in words
+    assert "Fix, for infrastructure Alert at 90 %" in words
     assert "Verify df -h /scratch" in words
     assert "Delete old checkpoints on <path>" in words
+
+
+def test_each_role_has_its_part_and_an_address_for_it(client: Client) -> None:
+    page = text_of(client, PAGE)
+    assert '<details class="role" name="role" open data-choice="on-call">' in page
+    assert '<details class="role" name="role" data-choice="executive">' in page
+    assert '<a href="#on-call">on call</a> · <a href="#executive">executive</a>' in page
+    assert "Read on as" not in text_of(client, "/failures/peer-closed/")
+
+
+def test_a_page_says_when_it_was_reviewed_and_when_that_is_long_ago(
+    client: Client, small_catalogue: Catalogue
+) -> None:
+    old = replace(small_catalogue.failures["peer-closed"], reviewed=dt.date(2020, 2, 1))
+    recent = replace(small_catalogue.failures["scratch-disk-full"], reviewed=today())
+    changed = {"peer-closed": old, "scratch-disk-full": recent}
+    sync.load_failures(Catalogue({**small_catalogue.failures, **changed}))
+    assert "Not reviewed since <time" in text_of(client, "/failures/peer-closed/")
+    assert "<span>Reviewed <time" in text_of(client, PAGE)
 
 
 def test_html_in_a_failure_file_is_shown_as_text(client: Client) -> None:
@@ -220,21 +333,6 @@ def test_the_paste_box_names_the_failure(client: Client) -> None:
     assert '<input type="hidden" name="failure" value="scratch-disk-full">' in page
 
 
-def test_structured_data_describes_the_page(client: Client) -> None:
-    page = text_of(client, PAGE)
-    found = re.search(r'<script type="application/ld\+json">(.*?)</script>', page, re.DOTALL)
-    assert found
-    article, trail = json.loads(found[1])["@graph"]
-    assert article["@type"] == "TechArticle"
-    assert article["url"] == "https://denpex.example" + PAGE
-    assert article["dateModified"] == "2026-11-20"
-    assert [item["name"] for item in trail["itemListElement"]] == [
-        "Failures",
-        "Storage",
-        "Scratch Disk Full During a Save",
-    ]
-
-
 @pytest.mark.parametrize("suffix", ["/", ".md", ".json"])
 def test_an_older_slug_redirects_for_ever(client: Client, suffix: str) -> None:
     response = client.get(f"/failures/disk-full{suffix}")
@@ -250,28 +348,3 @@ def test_an_unknown_slug_is_a_404(client: Client, suffix: str) -> None:
 def test_a_page_that_is_known_already_is_not_sent_again(client: Client) -> None:
     etag = client.get(PAGE)["ETag"]
     assert client.get(PAGE, headers={"If-None-Match": etag}).status_code == 304
-
-
-# Its twins
-
-
-def test_the_markdown_twin_holds_the_text_and_the_commands(client: Client) -> None:
-    response = client.get("/failures/scratch-disk-full.md")
-    assert response["Content-Type"] == "text/markdown; charset=utf-8"
-    text = response.content.decode()
-    assert text.startswith("# Scratch Disk Full During a Save\n")
-    assert "## Why it happens\n\nEach save writes a whole new file" in text
-    assert "```\nrm -r /scratch/run-7/step-1*\n```" in text
-    assert "- [errno(3)](https://man7.org/" in text
-
-
-def test_the_json_twin_holds_what_programs_ask_for(client: Client) -> None:
-    response = client.get("/failures/scratch-disk-full.json")
-    assert response["Content-Type"] == "application/json"
-    body = response.json()
-    assert body["schema"] == "denpex.failure/1"
-    assert body["fix"]["verify"] == "df -h /scratch"
-    assert body["leads_to"] == ["peer-closed"]
-    assert body["looks_like"][0]["slug"] == "scratch-quota-exceeded"
-    assert body["sections"][0]["heading"] == "Quick answer"
-    assert body["url"] == "https://denpex.example" + PAGE

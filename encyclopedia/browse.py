@@ -1,0 +1,222 @@
+"""Browsing: the failures by category, severity, system and tag, with counts, in a chosen order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlencode
+
+from django.urls import reverse
+from django.utils.text import slugify
+
+from encyclopedia.catalogue import SEVERITIES
+from encyclopedia.categories import CATEGORY_NAMES
+from encyclopedia.models import Failure
+
+__all__ = ["PARAMETERS", "Filter", "Group", "Listing", "Option", "UnknownFilterError", "listing"]
+
+# What a value is called, by its name in the address.
+_Labels = Mapping[str, str]
+# The filters of an address: facet and value.
+_Chosen = Mapping[str, str]
+
+
+class UnknownFilterError(ValueError):
+    """An address asks for a filter or an order that there is none of."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Facet:
+    """One way to tell failures apart.
+
+    `known` are the values of a closed list, in its order; others are sorted by their label.
+    `least` is the fewest failures, of all, for which a value is listed.
+    """
+
+    key: str
+    name: str
+    labels_of: Callable[[Failure], _Labels]
+    known: _Labels = field(default_factory=dict)
+    least: int = 1
+
+
+_FACETS: Sequence[_Facet] = (
+    _Facet(
+        "category",
+        "Category",
+        lambda failure: {failure.category: failure.category_name},
+        known=CATEGORY_NAMES,
+    ),
+    _Facet(
+        "severity",
+        "Severity",
+        lambda failure: {failure.severity: failure.severity.capitalize()},
+        known={severity: severity.capitalize() for severity in SEVERITIES},
+    ),
+    _Facet("system", "System", lambda failure: _by_slug(failure.systems), least=2),
+    _Facet("tag", "Tag", lambda failure: _by_slug(failure.tags), least=2),
+)
+_ORDER = "sort"
+# What each order is called, and what it sorts by; the first is that of an address without one.
+_ORDERS: Mapping[str, tuple[str, Callable[[Failure], Any]]] = {
+    "category": ("By category", lambda _failure: 0),
+    "severity": ("Gravest first", lambda failure: SEVERITIES.index(failure.severity)),
+    "reviewed": ("Newest first", lambda failure: -failure.reviewed.toordinal()),
+    "title": ("A to Z", lambda failure: failure.title.lower()),
+}
+_FIRST_ORDER = next(iter(_ORDERS))
+PARAMETERS = (*(facet.key for facet in _FACETS), _ORDER)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A link that narrows the list, widens it again, or orders it."""
+
+    label: str
+    address: str
+    chosen: bool
+    count: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The values of one facet that the list can be narrowed to; the first option is all of them."""
+
+    key: str
+    name: str
+    options: tuple[Option, ...]
+
+    @property
+    def is_chosen(self) -> bool:
+        """Say whether the list is narrowed by this facet."""
+        return not self.options[0].chosen
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Failures under one heading; a list that is not by category is one group without a name."""
+
+    key: str
+    name: str
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What the browse page shows.
+
+    `labels` are those of the chosen filters. A listing that is not `canonical` is one of countless
+    combinations, which search engines need not know.
+    """
+
+    labels: _Labels
+    groups: tuple[Group, ...]
+    shown: int
+    total: int
+    filters: tuple[Filter, ...]
+    orders: tuple[Option, ...]
+    address: str
+    canonical: bool
+
+
+def listing(parameters: Mapping[str, str]) -> Listing:
+    """Return the list that `parameters` ask for; raises UnknownFilterError for unknown values."""
+    failures = list(Failure.objects.gravest_first())
+    labels = {facet.key: _labels(facet, failures) for facet in _FACETS}
+    chosen = {facet.key: parameters[facet.key] for facet in _FACETS if parameters.get(facet.key)}
+    order = parameters.get(_ORDER) or _FIRST_ORDER
+    _refuse_unknown(chosen, order, labels)
+    shown = [failure for failure in failures if _fits(failure, chosen)]
+    return Listing(
+        labels={key: labels[key][value] for key, value in chosen.items()},
+        groups=tuple(_groups(shown, order)),
+        shown=len(shown),
+        total=len(failures),
+        filters=tuple(
+            _filter(facet, failures, labels[facet.key], chosen, order) for facet in _FACETS
+        ),
+        orders=tuple(
+            Option(name, _address(chosen, key), chosen=key == order)
+            for key, (name, _sort_key) in _ORDERS.items()
+        ),
+        address=_address(chosen, _FIRST_ORDER),
+        canonical=order == _FIRST_ORDER and len(chosen) <= 1,
+    )
+
+
+def _by_slug(labels: Iterable[str]) -> _Labels:
+    return {slugify(label): label for label in labels}
+
+
+def _labels(facet: _Facet, failures: Iterable[Failure]) -> _Labels:
+    found: dict[str, str] = {}
+    for failure in failures:
+        found.update(facet.labels_of(failure))
+    return facet.known or dict(sorted(found.items(), key=lambda item: item[1].lower()))
+
+
+def _refuse_unknown(chosen: _Chosen, order: str, labels: Mapping[str, _Labels]) -> None:
+    if order not in _ORDERS:
+        raise UnknownFilterError(f"there is no order {order!r}")
+    for key, value in chosen.items():
+        if value not in labels[key]:
+            raise UnknownFilterError(f"there is no {key} {value!r}")
+
+
+def _fits(failure: Failure, chosen: _Chosen, *, but: str = "") -> bool:
+    """Say whether the failure has each value that is chosen, `but` that of one facet."""
+    return all(
+        chosen[facet.key] in facet.labels_of(failure)
+        for facet in _FACETS
+        if facet.key in chosen and facet.key != but
+    )
+
+
+def _filter(
+    facet: _Facet, failures: Iterable[Failure], labels: _Labels, chosen: _Chosen, order: str
+) -> Filter:
+    """Return the options of a facet: how many failures each would show beside the other filters."""
+    fitting = [failure for failure in failures if _fits(failure, chosen, but=facet.key)]
+    counts = _counts(facet, fitting)
+    of_all = _counts(facet, failures)
+    now = chosen.get(facet.key)
+    rest = {key: value for key, value in chosen.items() if key != facet.key}
+    all_of_them = Option("All", _address(rest, order), chosen=now is None, count=len(fitting))
+    values = (
+        Option(
+            label,
+            _address({**rest, facet.key: value}, order),
+            chosen=value == now,
+            count=counts[value],
+        )
+        for value, label in labels.items()
+        if (counts[value] and of_all[value] >= facet.least) or value == now
+    )
+    return Filter(facet.key, facet.name, (all_of_them, *values))
+
+
+def _counts(facet: _Facet, failures: Iterable[Failure]) -> Counter[str]:
+    return Counter(value for failure in failures for value in facet.labels_of(failure))
+
+
+def _address(chosen: _Chosen, order: str) -> str:
+    """Return the address of a list; filters stand in one order, so that each list has one."""
+    query = [(facet.key, chosen[facet.key]) for facet in _FACETS if facet.key in chosen]
+    if order != _FIRST_ORDER:
+        query.append((_ORDER, order))
+    return reverse("failures") + (f"?{urlencode(query)}" if query else "")
+
+
+def _groups(failures: Sequence[Failure], order: str) -> Iterator[Group]:
+    if order != _FIRST_ORDER:
+        _name, sort_key = _ORDERS[order]
+        ordered = tuple(sorted(failures, key=sort_key))
+        if ordered:
+            yield Group("all", "", ordered)
+        return
+    for key, name in CATEGORY_NAMES.items():
+        group = tuple(failure for failure in failures if failure.category == key)
+        if group:
+            yield Group(key, name, group)

@@ -1,0 +1,70 @@
+"""What of a failure everyone may read, and what opens with a free account.
+
+Root cause, mechanism, quick answer and its fix in one line are everyone's. What is gated is left
+out of every form of a page, not hidden in it. The gate is an invitation and no lock: the command
+line's catalogue is whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from urllib.parse import urlencode
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.urls import reverse
+
+from denpex.accounts.standing import tier_of
+from denpex.accounts.tiers import Entitlement
+from encyclopedia.catalogue import GATED_SECTIONS
+from encyclopedia.models import Failure, SectionRow
+
+__all__ = [
+    "INVITATION",
+    "gated_headings",
+    "log_in_address",
+    "may_read_all",
+    "readable_sections",
+    "sign_up_address",
+]
+
+# The one line that says what an account gives.
+INVITATION = (
+    "A free account opens the full steps on every page, the prevention and the code, and keeps your"
+    " verdicts."
+)
+
+
+def may_read_all(request: HttpRequest) -> bool:
+    """Decide whether who asks may read the full remediation.
+
+    A request without a session is nobody's, and costs no look-up.
+    """
+    key = request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+    if key is None:
+        return False
+    if request.user.is_authenticated:
+        return tier_of(request.user).may(Entitlement.FULL_FIX)
+    # As it came: the end of a session is told by a cookie, and a public page carries none.
+    request.session = type(request.session)(key)
+    return False
+
+
+def readable_sections(failure: Failure, *, whole: bool) -> Sequence[SectionRow]:
+    """Return the sections of a page that may be read, in their order."""
+    return [s for s in failure.sections if whole or s["heading"] not in GATED_SECTIONS]
+
+
+def gated_headings(failure: Failure, *, whole: bool) -> list[str]:
+    """Name the sections of a page that are left out, in their order."""
+    return [s["heading"] for s in failure.sections if not whole and s["heading"] in GATED_SECTIONS]
+
+
+def sign_up_address(failure: Failure) -> str:
+    """Return where an account is made, with the way back to the page."""
+    return f"{reverse('account_signup')}?{urlencode({'next': failure.get_absolute_url()})}"
+
+
+def log_in_address(failure: Failure) -> str:
+    """Return where an account is entered, with the way back to the page."""
+    return f"{reverse('account_login')}?{urlencode({'next': failure.get_absolute_url()})}"

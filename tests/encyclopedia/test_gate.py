@@ -1,0 +1,93 @@
+"""The full steps open with an account, and with nothing less."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from denpex.accounts.models import User
+from encyclopedia.gate import INVITATION
+
+pytestmark = pytest.mark.usefixtures("failures")
+
+PAGE = "/failures/scratch-disk-full/"
+FORMS = [PAGE, "/failures/scratch-disk-full.md", "/failures/scratch-disk-full.json"]
+
+
+@pytest.fixture
+def alice(client: Client) -> Client:
+    """Return the client of somebody with an account."""
+    client.force_login(User.objects.create_user("alice@example.com"))
+    return client
+
+
+def test_without_an_account_one_line_says_what_it_gives(client: Client) -> None:
+    page = client.get(PAGE).content.decode()
+    assert page.count(INVITATION) == 1
+    assert 'href="/account/signup/?next=%2Ffailures%2Fscratch-disk-full%2F">' in page
+    assert 'id="fix"' not in page
+    assert 'id="prevent"' not in page
+    assert 'href="#fix"' not in page
+
+
+def test_cause_mechanism_and_the_fix_in_one_line_are_for_all(client: Client) -> None:
+    page = client.get(PAGE).content.decode()
+    assert "no free block left" in page
+    assert "Each save writes a whole new file" in page
+    assert "rm <span" in page
+    assert "Alert at 90 %" in page
+
+
+def test_a_page_without_gated_sections_invites_nobody(client: Client) -> None:
+    from encyclopedia.models import Failure
+
+    failure = Failure.objects.get(slug="scratch-disk-full")
+    failure.sections = failure.sections[:2]
+    failure.save()
+    assert INVITATION not in client.get(PAGE).content.decode()
+
+
+@pytest.mark.parametrize("address", FORMS)
+def test_an_account_opens_all_of_a_page(alice: Client, address: str) -> None:
+    text = alice.get(address).content.decode()
+    assert "def" in text
+    assert "keep_last" in text
+    assert INVITATION not in text
+
+
+@pytest.mark.parametrize("address", FORMS)
+def test_the_page_of_an_account_is_kept_by_nobody(alice: Client, address: str) -> None:
+    response = alice.get(address)
+    assert response["Cache-Control"] == "private, no-store"
+    assert "ETag" not in response
+
+
+@pytest.mark.parametrize("address", FORMS)
+def test_after_an_account_others_get_the_page_for_all(alice: Client, address: str) -> None:
+    assert b"keep_last" in alice.get(address).content
+    other = Client().get(address)
+    assert b"keep_last" not in other.content
+    assert other["Cache-Control"] == "public, max-age=300"
+    assert b"keep_last" in alice.get(address).content
+
+
+@pytest.mark.parametrize("address", FORMS)
+def test_caches_are_told_that_cookies_decide(client: Client, address: str) -> None:
+    assert client.get(address)["Vary"] == "Accept-Encoding, Cookie"
+
+
+def test_a_session_that_ended_opens_nothing_and_sets_no_cookie(alice: Client) -> None:
+    User.objects.all().delete()
+    response = alice.get(PAGE)
+    assert b"keep_last" not in response.content
+    assert not response.cookies
+    assert response["Cache-Control"] == "public, max-age=300"
+
+
+def test_nobody_without_a_session_costs_a_look_up(
+    client: Client, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.get(PAGE)
+    with django_assert_num_queries(0):
+        client.get(PAGE)

@@ -1,0 +1,39 @@
+"""What a failure prints, one line for each signature."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from encyclopedia.catalogue import Catalogue, load
+from encyclopedia.wordings import wordings
+
+
+def test_the_line_with_the_least_around_the_message_is_shown(small_catalogue: Catalogue) -> None:
+    failure = small_catalogue.failures["scratch-disk-full"]
+    assert wordings(failure) == ("[rank3]: OSError: [Errno 28] No space left on device",)
+
+
+def test_of_a_block_the_line_with_the_message_is_shown(small_catalogue: Catalogue) -> None:
+    failure = small_catalogue.failures["scratch-disk-full"]
+    text = "before\n  OSError: [Errno 28] No space left on device: 'x'\nafter"
+    signature = replace(failure.signatures[0], matches=(text,))
+    assert wordings(replace(failure, signatures=(signature,))) == (
+        "OSError: [Errno 28] No space left on device: 'x'",
+    )
+
+
+def test_advice_is_no_message(small_catalogue: Catalogue) -> None:
+    failure = small_catalogue.failures["scratch-disk-full"]
+    signature = replace(failure.signatures[0], role="advice")
+    assert wordings(replace(failure, signatures=(signature,))) == ()
+
+
+def test_a_wording_stands_once(small_catalogue: Catalogue) -> None:
+    failure = small_catalogue.failures["scratch-disk-full"]
+    assert len(wordings(replace(failure, signatures=failure.signatures * 2))) == 1
+
+
+def test_each_signature_of_the_catalogue_has_its_line() -> None:
+    for failure in load():
+        printing = [each for each in failure.signatures if each.role != "advice"]
+        assert bool(wordings(failure)) == bool(printing), failure.slug
