@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 
 import pytest
 from django.test import Client
@@ -80,9 +81,10 @@ def test_answer_is_the_same_whoever_the_address_belongs_to(
         browser = Client()
         browser.force_login(make_account(f"asks{number}@example.org"))
         page = ask(browser, address=address).content.decode().replace(address, "<address>")
+        page = re.sub(r"works until [^.]+ UTC", "works until <then>", page)
         told.add("\n".join(line for line in page.splitlines() if "csrfmiddleware" not in line))
 
-    assert len({page.replace("asks", "") for page in told}) == 1
+    assert len(told) == 1
 
 
 def test_double_click_sends_one_mail(as_alice: Client) -> None:
