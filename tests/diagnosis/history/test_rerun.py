@@ -112,6 +112,9 @@ def test_what_is_being_read_is_not_due_until_its_reader_is_dead(unknown: History
     now = timezone.now()
     HistoryEntry.objects.update(tried_at=now - dt.timedelta(seconds=10))
     assert reruns.due(today()) == []
+    reruns.read_again(unknown.pk, compiled())
+    unknown.refresh_from_db()
+    assert (unknown.outcome, unknown.tries) == ("unrecognised", 0)
 
     HistoryEntry.objects.update(tried_at=now - dt.timedelta(seconds=21))
     assert reruns.due(today()) == [unknown.pk]
