@@ -79,13 +79,22 @@ search-figures: $(FOR_ALL) ## Print how often search puts the right page first, 
 	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && \
 		$(BIN)/python manage.py measure_search --cases tests/cases'
 
+.PHONY: html
+html: $(FOR_ALL) ## Check the HTML of each kind of page (needs node)
+	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && $(RUN) tests.html_validity'
+
+.PHONY: lighthouse
+lighthouse: $(FOR_ALL) ## Measure home, browse and a failure page by Lighthouse (needs node)
+	@$(RUN) tests.chromium
+	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && $(RUN) tests.lighthouse'
+
 .PHONY: card
 card: $(FOR_ALL) ## Draw the picture that other sites show beside a link (static/img/card.png)
 	@$(RUN) tests.card
 
 .PHONY: bench
-bench: $(FOR_ALL) ## Measure speed beside grep, ripgrep and re (needs ripgrep; takes minutes)
-	@$(RUN) pytest benchmarks -q
+bench: $(FOR_ALL) ## Measure the engine beside grep, ripgrep and re, and pages beside an empty view
+	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && $(RUN) pytest -q $(or $(TESTS),benchmarks)'
 
 .PHONY: format
 format: $(FOR_ALL) ## Lay out the code, and mend what ruff can mend

@@ -86,6 +86,7 @@ function setUpSuggestions(form) {
   form.append(list);
   input.setAttribute("role", "combobox");
   input.setAttribute("aria-autocomplete", "list");
+  input.setAttribute("aria-expanded", "false");
   input.setAttribute("aria-controls", list.id);
   let asked = 0;
   let timer;

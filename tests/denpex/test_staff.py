@@ -35,6 +35,7 @@ def test_tables_are_those_of_this_project_alone() -> None:
     assert {model.__name__ for model in site._registry} == {
         *("User", "Grant", "Organisation", "Membership"),
         *("EvaluationCode", "EvaluationRequest", "AuditEntry"),
+        *("UnknownFailure", "Feedback"),
     }
 
 

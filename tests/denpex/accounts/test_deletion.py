@@ -14,6 +14,14 @@ from django.db import connection
 from django.test import Client
 from redis import Redis
 
+from denpex.accounts.organisations import memberships
+from denpex.accounts.organisations.models import (
+    AuditEntry,
+    EvaluationCode,
+    EvaluationRequest,
+    Membership,
+    Organisation,
+)
 from denpex.mail import outbox
 from diagnosis import jobs, store
 from diagnosis.curation.models import ExcerptConsent, Feedback
@@ -23,6 +31,7 @@ from diagnosis.models import Job
 from diagnosis.preloaded import compiled
 from tests.conftest import PASSWORD, MakeAccount
 from tests.denpex.accounts.conftest import log_in, sign_up
+from tests.denpex.accounts.organisations.conftest import mint, requested
 
 if TYPE_CHECKING:
     from denpex.accounts.models import User
@@ -46,6 +55,8 @@ TEXTS = {
     "feedback": "kakapo",
     "link": "s" * 26,
     "mail": "tapir",
+    "work address": "zebra@quagga.example",
+    "purpose": "okapi",
 }
 
 
@@ -135,9 +146,23 @@ def zebra(make_account: MakeAccount) -> User:
     HistoryEntry.objects.update(share_key="s" * 26)
     EarlierVerdict.objects.create(entry=entry, verdict='"axolotl"', made_at=entry.read_at)
     account: User = entry.account
+    redeem(account)
     context = {"password_reset_url": "https://tapir.example/"}
     outbox.post("password_reset_key", ADDRESS, context, account)
     return account
+
+
+def redeem(account: User) -> None:
+    """Become a member of a workplace, and begin its evaluation with the code of a request."""
+    work = "zebra@quagga.example"
+    lab = Organisation.objects.create(domain="quagga.example", name="The Lab")
+    memberships.admit(account, lab, work)
+    request = requested(account, work)
+    EvaluationRequest.objects.update(purpose="okapi")
+    code = mint(lab, work, request=request)
+    answer = browser().post("/account/evaluation/redeem/", {"code": code}, follow=True)
+    assert answer.status_code == 200
+    assert EvaluationCode.objects.get().redeemed_by == account
 
 
 def finish(job: Job) -> HistoryEntry:
@@ -159,6 +184,17 @@ def test_nothing_is_left(zebra: User, make_account: MakeAccount) -> None:
     assert "Your account is deleted" in response.text
     assert found() == set()
     other.refresh_from_db()
+
+
+def test_the_audit_trail_stays_and_names_nobody(zebra: User) -> None:
+    steps = AuditEntry.objects.count()
+
+    browser().post("/account/delete/", {"password": PASSWORD})
+
+    assert AuditEntry.objects.count() == steps > 0
+    assert not Membership.objects.exists()
+    # The organisation has had its evaluation, whoever goes.
+    assert EvaluationCode.objects.get().redeemed_by is None
 
 
 def test_the_search_finds_each_text_where_it_should(zebra: User) -> None:

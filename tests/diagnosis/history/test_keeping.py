@@ -72,7 +72,7 @@ def test_the_page_lasts_as_long_as_the_entry(
     assert page.status_code == 200
     assert "unexpected pos" in page.text
     assert browser.get(f"/d/{entry.pk}.json").content == before
-    assert "unexpected pos" in browser.get(f"/d/{entry.pk}/log/1").text
+    assert "unexpected pos" in browser.get(f"/d/{entry.pk}/log/1.txt").text
     assert browser.get(f"/d/{entry.pk}/log/2").status_code == 404
 
 
@@ -127,7 +127,7 @@ def test_what_is_older_than_the_tier_keeps_is_removed(alice: User, diagnosed: Di
     aged(young, days=29, kept_for=30)
     aged(old, days=31, kept_for=30)
 
-    assert browser_of(alice).get(f"/d/{old.pk}/log/1").status_code == 404
+    assert browser_of(alice).get(f"/d/{old.pk}/log/1.txt").status_code == 404
     housekeeping.prune()
 
     assert list(HistoryEntry.objects.all()) == [young]

@@ -68,7 +68,7 @@ def test_a_form_needs_a_token(alice: User, entry: HistoryEntry, name: str) -> No
     assert state() == before
 
 
-@pytest.mark.parametrize("path", ["/d/{}/", "/d/{}.json", "/d/{}/log/1", "/d/{}/feedback/"])
+@pytest.mark.parametrize("path", ["/d/{}/", "/d/{}.json", "/d/{}/log/1.txt", "/d/{}/feedback/"])
 def test_pages_of_others_are_as_if_they_never_were(
     as_bob: Client, client: Client, entry: HistoryEntry, path: str
 ) -> None:

@@ -25,7 +25,7 @@ def test_it_works(as_alice: Client, alice: User, client: Client, diagnosed: Diag
     assert shared["Cache-Control"] == "private, no-store"
     assert 'content="noindex"' in shared.text
     assert client.get(f"/d/{entry.share_key}.json").text == entry.verdict
-    assert "unexpected pos" in client.get(f"/d/{entry.share_key}/log/1").text
+    assert "unexpected pos" in client.get(f"/d/{entry.share_key}/log/1.txt").text
 
 
 def test_it_says_nothing_of_the_account(
@@ -57,7 +57,7 @@ def test_a_withdrawn_link_shows_nothing(
 
     as_alice.post(f"/account/history/{entry.pk}/withdraw/")
 
-    for path in ("/d/{}/", "/d/{}.json", "/d/{}/log/1"):
+    for path in ("/d/{}/", "/d/{}.json", "/d/{}/log/1.txt"):
         for browser in (client, as_alice):
             seen = browser.get(path.format("s" * 26))
             assert seen.status_code == 404

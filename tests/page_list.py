@@ -1,0 +1,26 @@
+"""One address of each kind of page, on a site with the whole catalogue."""
+
+from __future__ import annotations
+
+__all__ = ["FAILURE_PAGE", "PAGES"]
+
+FAILURE_PAGE = "/failures/ephemeral-storage-exhaustion-by-model-weights/"
+SHORT_FAILURE_PAGE = "/failures/process-sigbus/"
+
+PAGES = (
+    "/",
+    "/failures/",
+    "/failures/?category=storage&system=pytorch&sort=title",
+    "/failures/?category=serving&severity=low",
+    "/failures/?q=checkpoint",
+    "/failures/?q=zzzz",
+    FAILURE_PAGE,
+    f"{FAILURE_PAGE}was-it/yes/",
+    f"{FAILURE_PAGE}was-it/no/",
+    SHORT_FAILURE_PAGE,
+    "/errors/",
+    "/accuracy/",
+    "/diagnose/",
+    "/style/",
+    "/no-such-page",
+)
