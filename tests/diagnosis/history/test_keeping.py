@@ -73,7 +73,7 @@ def test_the_page_lasts_as_long_as_the_entry(
     assert "unexpected pos" in page.text
     assert browser.get(f"/d/{entry.pk}.json").content == before
     assert "unexpected pos" in browser.get(f"/d/{entry.pk}/log/1.txt").text
-    assert browser.get(f"/d/{entry.pk}/log/2").status_code == 404
+    assert browser.get(f"/d/{entry.pk}/log/2.txt").status_code == 404
 
 
 def test_an_unknown_failure_is_kept_by_its_fingerprint(alice: User, diagnosed: Diagnosed) -> None:
