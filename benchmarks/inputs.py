@@ -67,8 +67,17 @@ def adversarial_lines(size: int) -> Iterator[tuple[str, bytes]]:
     yield "exceptions", b"RuntimeError: Connection closed by peer [10.0.0.7]:1\n" * (size // 53)
     yield "frames", b'  File "/a/b.py", line 1, in f\n' * (size // 31)
     yield "half a message", b"CUDA out of memory. Tried to allo " * (size // 34)
+    yield "an exception a line", b"KeyError: 'mask'\n" * (size // 17)
+    yield "an exception a rank", _of_each_rank(b"KeyError: 'mask'\n", size)
+    yield "an exit code a rank", _of_each_rank(b"  exitcode  : -9 (pid: 2617)\n", size)
+    yield "names without values", b"token=" * (size // 6)
+    yield "tokens glued together", b"AKIA" * (size // 4)
     yield "brackets", b"[" * size
     yield "digits", b"1234567890." * (size // 11)
+
+
+def _of_each_rank(line: bytes, size: int) -> bytes:
+    return b"".join(b"[rank%d]: %s" % (rank, line) for rank in range(size // (len(line) + 12)))
 
 
 @cache

@@ -12,7 +12,14 @@ from celery import Celery
 
 from denpex.accounts import tiers
 
-__all__ = ["HARD_TIME_LIMIT_SECONDS", "HOUSEKEEPING", "SOFT_TIME_LIMIT_SECONDS", "app"]
+__all__ = [
+    "HARD_TIME_LIMIT_SECONDS",
+    "HOUSEKEEPING",
+    "MAIL",
+    "RERUNS",
+    "SOFT_TIME_LIMIT_SECONDS",
+    "app",
+]
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "denpex.settings")
 
@@ -20,8 +27,15 @@ HARD_TIME_LIMIT_SECONDS = 15
 # Python code ends by itself a little earlier, and says where it was.
 SOFT_TIME_LIMIT_SECONDS = 12
 SWEEP_SECONDS = 5
+MAIL_SWEEP_SECONDS = 30
 PRUNE_SECONDS = 600
+DATES_SECONDS = 1800
+RERUN_SWEEP_SECONDS = 60
 HOUSEKEEPING = "housekeeping"
+# A queue of its own: a mail server may take its time.
+MAIL = "mail"
+# Likewise: what a new catalogue reads again is no reason for new logs to wait.
+RERUNS = "reruns"
 
 _EXCHANGE = "denpex"
 _SOCKET_TIMEOUT_SECONDS = 2
@@ -40,7 +54,7 @@ app.conf.update(
     # A routing key for each, or every queue would get every message.
     task_queues={
         str(name): {"exchange": _EXCHANGE, "routing_key": str(name)}
-        for name in (*tiers.Queue, HOUSEKEEPING)
+        for name in (*tiers.Queue, HOUSEKEEPING, MAIL, RERUNS)
     },
     worker_prefetch_multiplier=1,
     worker_max_memory_per_child=_MAX_MEMORY_KILOBYTES,
@@ -54,7 +68,7 @@ app.conf.update(
     },
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
-    # Two entries that need no memory of when they last ran: no schedule file to keep.
+    # Entries that need no memory of when they last ran: no schedule file to keep.
     beat_scheduler="celery.beat:Scheduler",
     beat_schedule={
         "sweep": {
@@ -63,10 +77,25 @@ app.conf.update(
             # A sweep that waited for the next one has nothing left to do.
             "options": {"queue": HOUSEKEEPING, "expires": SWEEP_SECONDS},
         },
+        "sweep-mail": {
+            "task": "denpex.mail.tasks.sweep",
+            "schedule": MAIL_SWEEP_SECONDS,
+            "options": {"queue": HOUSEKEEPING, "expires": MAIL_SWEEP_SECONDS},
+        },
+        "sweep-reruns": {
+            "task": "diagnosis.history.tasks.sweep",
+            "schedule": RERUN_SWEEP_SECONDS,
+            "options": {"queue": HOUSEKEEPING, "expires": RERUN_SWEEP_SECONDS},
+        },
         "prune": {
             "task": "diagnosis.tasks.prune",
             "schedule": PRUNE_SECONDS,
             "options": {"queue": HOUSEKEEPING, "expires": PRUNE_SECONDS},
+        },
+        "keep-dates-of-evaluations": {
+            "task": "denpex.accounts.organisations.tasks.keep_dates",
+            "schedule": DATES_SECONDS,
+            "options": {"queue": HOUSEKEEPING, "expires": DATES_SECONDS},
         },
     },
 )

@@ -91,6 +91,15 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("slugs", nargs="*", metavar="SLUG", help="only these failures")
     check.set_defaults(run=_check)
 
+    mail = commands.add_parser(
+        "mail",
+        help="show the mail that a site on this machine has written",
+        description="List the mail that the site on this machine has written instead of sending"
+        " it, the newest first, or show one of them.",
+    )
+    mail.add_argument("number", nargs="?", type=int, metavar="N", help="which one; 1 is the newest")
+    mail.set_defaults(run=_mail)
+
     commands.add_parser("up", help="run the whole site on this machine", add_help=False)
     return parser
 
@@ -129,6 +138,12 @@ def _check(options: argparse.Namespace) -> int:
     from denpex.failure_check import check_failures
 
     return check_failures(options.slugs)
+
+
+def _mail(options: argparse.Namespace) -> int:
+    from denpex.cli_mail import show
+
+    return show(options.number)
 
 
 def _up(arguments: Sequence[str]) -> int:

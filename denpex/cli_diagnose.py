@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from diagnosis.engine import LogFile, diagnose, load_compiled
 from diagnosis.engine.verdict import Primary, Verdict
-from diagnosis.excerpts import runs
+from diagnosis.number_runs import runs
 
 if TYPE_CHECKING:
     from diagnosis.engine.masking import Masked

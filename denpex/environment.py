@@ -9,17 +9,27 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from email.utils import parseaddr
 from pathlib import Path
 from typing import TypeVar
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
-__all__ = ["VARIABLES", "Environment", "Network", "Problem", "celery_broker_url", "read"]
+__all__ = [
+    "VARIABLES",
+    "Environment",
+    "MailServer",
+    "Network",
+    "Problem",
+    "celery_broker_url",
+    "read",
+]
 
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 _Value = TypeVar("_Value")
 
 LOCAL_HOSTS: tuple[str, ...] = ("localhost", "127.0.0.1", "[::1]")
 LOG_LIMIT_BYTES = 10_000_000
+MAIL_PORTS: Mapping[str, int] = {"smtp": 587, "smtps": 465}
 POSTGRESQL_SCHEMES = ("postgres", "postgresql")
 REDIS_SCHEMES = ("redis", "rediss", "unix", "redis+socket")
 # For a debug server alone: without debugging, a missing DENPEX_SECRET_KEY is a problem.
@@ -35,6 +45,8 @@ VARIABLES: Mapping[str, str] = {
     "DENPEX_DEBUG": "1 for development alone; 0 by default",
     "DENPEX_DATA": "the folder for everything the site writes; .denpex by default",
     "TRUSTED_PROXIES": "addresses or networks whose X-Forwarded-For counts, with commas; none",
+    "DENPEX_MAIL_URL": "a mail server, as smtp://user:password@host:587; files in DENPEX_DATA/mail",
+    "DENPEX_MAIL_FROM": "the sender of mail; denpex@ and the host of DENPEX_ORIGIN by default",
     "DENPEX_LOG_LIMIT_BYTES": f"the largest log after unpacking; {LOG_LIMIT_BYTES} by default",
 }
 
@@ -46,6 +58,17 @@ class Problem:
     id: str
     message: str
     hint: str
+
+
+@dataclass(frozen=True, slots=True)
+class MailServer:
+    """Where mail is handed over; `tls_at_once` is TLS from the first byte, else STARTTLS."""
+
+    host: str
+    port: int
+    user: str
+    password: str
+    tls_at_once: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +84,8 @@ class Environment:
     redis_url: str
     data: Path
     trusted_proxies: tuple[Network, ...]
+    mail_server: MailServer | None
+    mail_from: str
     log_limit_bytes: int
     problems: tuple[Problem, ...]
 
@@ -71,17 +96,20 @@ def read(variables: Mapping[str, str], base: Path) -> Environment:
     debug = reader.value("DENPEX_DEBUG", _boolean, default=False)
     https = reader.value("DENPEX_HTTPS", _boolean, default=not debug)
     hosts = reader.value("DENPEX_ALLOWED_HOSTS", _hosts, default=LOCAL_HOSTS)
+    origin = reader.value("DENPEX_ORIGIN", _origin, default=_default_origin(hosts, https=https))
     secret_key = reader.value("DENPEX_SECRET_KEY", str, default=_DEBUG_SECRET_KEY if debug else "")
     return Environment(
         debug=debug,
         https=https,
         secret_key=secret_key,
         allowed_hosts=hosts,
-        origin=reader.value("DENPEX_ORIGIN", _origin, default=_default_origin(hosts, https=https)),
+        origin=origin,
         database_url=reader.value("DATABASE_URL", _database_url, default=""),
         redis_url=reader.value("REDIS_URL", _redis_url, default=""),
         data=base / reader.value("DENPEX_DATA", Path, default=Path(".denpex")),
         trusted_proxies=reader.value("TRUSTED_PROXIES", _networks, default=()),
+        mail_server=reader.value("DENPEX_MAIL_URL", _mail_server, default=None),
+        mail_from=reader.value("DENPEX_MAIL_FROM", _sender, default=_default_sender(origin)),
         log_limit_bytes=reader.value("DENPEX_LOG_LIMIT_BYTES", _positive, default=LOG_LIMIT_BYTES),
         problems=(*reader.problems, *_missing(variables, secret_key)),
     )
@@ -191,3 +219,33 @@ def _redis_url(text: str) -> str:
     if scheme not in REDIS_SCHEMES:
         raise ValueError(f"{scheme!r} is none of {', '.join(REDIS_SCHEMES)}")
     return text.replace("redis+socket://", "unix://", 1)
+
+
+def _mail_server(text: str) -> MailServer | None:
+    # The address holds a password, so that the messages name its scheme alone.
+    scheme = text.partition(":")[0]
+    if scheme not in MAIL_PORTS:
+        raise ValueError(f"{scheme!r} is none of {', '.join(MAIL_PORTS)}")
+    if not _has_readable_port(text) or not urlsplit(text).hostname:
+        raise ValueError(
+            "no host and port can be read; a password's own / # ? : @ are written as"
+            " %2F %23 %3F %3A %40"
+        )
+    parts = urlsplit(text)
+    return MailServer(
+        host=parts.hostname or "",
+        port=parts.port or MAIL_PORTS[scheme],
+        user=unquote(parts.username or ""),
+        password=unquote(parts.password or ""),
+        tls_at_once=scheme == "smtps",
+    )
+
+
+def _sender(text: str) -> str:
+    if "@" not in parseaddr(text)[1]:
+        raise ValueError(f"{text!r} is not an e-mail address")
+    return text
+
+
+def _default_sender(origin: str) -> str:
+    return f"Denpex <denpex@{urlsplit(origin).hostname}>"

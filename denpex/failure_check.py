@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -34,9 +35,10 @@ from encyclopedia.catalogue import (
     problems,
 )
 
-__all__ = ["check_failures", "fix_faults"]
+__all__ = ["check_failures", "code_problems", "fix_faults"]
 
-_FENCE = re.compile(r"^(?:```|~~~)(\w*)[^\n]*\n(.*?)^(?:```|~~~)\s*$", re.DOTALL | re.MULTILINE)
+# In a list, a block stands as far in as its item.
+_FENCE = re.compile(r"^ *(?:```|~~~)(\w*)[^\n]*\n(.*?)^ *(?:```|~~~)\s*$", re.DOTALL | re.MULTILINE)
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`<\[*_])")
 _SHORTEST_SENTENCE = 25
 _PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
@@ -90,7 +92,7 @@ def _all_problems(catalogue: Catalogue, chosen: Sequence[Failure]) -> Iterator[P
     pattern_problems = [each for failure in chosen for each in _pattern_problems(failure)]
     yield from pattern_problems
     for failure in chosen:
-        yield from _code_problems(failure)
+        yield from code_problems(failure)
         yield from _one_sided_links(failure, catalogue)
     yield from _sentences_twice(catalogue)
     if not pattern_problems:
@@ -141,9 +143,11 @@ def _re2_faults(pattern: str) -> Iterator[str]:
         yield f"is not RE2: {error}"
 
 
-def _code_problems(failure: Failure) -> Iterator[Problem]:
+def code_problems(failure: Failure) -> Iterator[Problem]:
+    """Yield what does not parse: code blocks of the page, and the commands of the fix."""
     for section in failure.sections:
-        for language, code in _FENCE.findall(section.markdown):
+        for language, indented in _FENCE.findall(section.markdown):
+            code = textwrap.dedent(indented)
             fault = _code_fault(language, code)
             if fault:
                 first = next((line for line in code.splitlines() if line.strip()), "")

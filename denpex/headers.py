@@ -45,6 +45,9 @@ class SecurityHeadersMiddleware:
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         """Answer `request`; a view's own header stands."""
         response = self.get_response(request)
+        if hasattr(request, "session") and request.session.accessed:
+            # Who asked may have decided what it says: no cache may give it to another.
+            response.headers["Cache-Control"] = "private, no-store"
         response.headers.setdefault("Content-Security-Policy", self.content_security_policy)
         response.headers.setdefault("Permissions-Policy", PERMISSIONS_POLICY)
         return response

@@ -8,6 +8,7 @@ from pathlib import Path
 import dj_database_url
 
 from denpex import environment
+from denpex.accounts.tiers import TIERS
 from denpex.headers import CONTENT_SECURITY_POLICY
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -29,8 +30,16 @@ REDIS_URL = ENVIRONMENT.redis_url
 INSTALLED_APPS = [
     "denpex.apps.DenpexConfig",
     "denpex.accounts",
+    "denpex.accounts.organisations",
+    "denpex.mail",
     "encyclopedia",
     "diagnosis",
+    "diagnosis.history",
+    "diagnosis.curation",
+    "allauth",
+    "allauth.account",
+    "allauth.mfa",
+    "denpex.apps.StaffConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.postgres",
@@ -44,21 +53,30 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "denpex.headers.SecurityHeadersMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "denpex.uploads.SmallRequestsMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
-# No context processor that touches the session or the CSRF token: public pages carry neither.
+# Public pages are rendered without a request, so that none of these gives them a session, a
+# message or a token.
 TEMPLATES = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
         "DIRS": [BASE_DIR / "templates"],
         "APP_DIRS": True,
-        "OPTIONS": {"context_processors": ["django.template.context_processors.request"]},
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
     }
 ]
 
@@ -88,8 +106,9 @@ CELERY_TIMEZONE = "UTC"
 
 # ---- Uploads
 
-# Form encoding turns one byte into three at worst; 1 MB more is for the form's other parts.
-_REQUEST_BYTES = 3 * DENPEX_LOG_LIMIT_BYTES + 1_000_000
+# What the highest tier may send; the views that take logs hold each sender to its own.
+_LARGEST_FACTOR = max(tier.log_limit_factor for tier in TIERS.values())
+_REQUEST_BYTES = 3 * DENPEX_LOG_LIMIT_BYTES * _LARGEST_FACTOR + 1_000_000
 DATA_UPLOAD_MAX_MEMORY_SIZE = _REQUEST_BYTES
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 50
 DATA_UPLOAD_MAX_NUMBER_FILES = 1024
@@ -97,9 +116,10 @@ DATA_UPLOAD_MAX_NUMBER_FILES = 1024
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.MemoryFileUploadHandler"]
 FILE_UPLOAD_MAX_MEMORY_SIZE = _REQUEST_BYTES
 
-# ---- Accounts, cookies and headers
+# ---- Accounts
 
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["denpex.accounts.login.AddressBackend"]
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.Argon2PasswordHasher"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": f"django.contrib.auth.password_validation.{name}"}
@@ -110,6 +130,61 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
+PASSWORD_RESET_TIMEOUT = 4 * 3600
+LOGIN_URL = "account_login"
+LOGIN_REDIRECT_URL = "account"
+
+ACCOUNT_ADAPTER = "denpex.accounts.adapter.AccountAdapter"
+ACCOUNT_FORMS = {"signup": "denpex.accounts.forms.SignupForm"}
+ACCOUNT_USER_MODEL_USERNAME_FIELD = None
+ACCOUNT_LOGIN_METHODS = {"email"}
+ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]
+# An account works before its address is verified, with the tier `account`.
+ACCOUNT_EMAIL_VERIFICATION = "optional"
+# Signing up answers the same whether or not an address has an account: it makes another one, which
+# gets nothing from the first, and only one of them can verify the address.
+ACCOUNT_PREVENT_ENUMERATION = "strict"
+ACCOUNT_MAX_EMAIL_ADDRESSES = 3
+ACCOUNT_EMAIL_NOTIFICATIONS = True
+ACCOUNT_REAUTHENTICATION_REQUIRED = True
+ACCOUNT_REAUTHENTICATION_METHODS = ("password", "mfa")
+ACCOUNT_SESSION_REMEMBER = True
+ACCOUNT_RATE_LIMITS = {
+    "login": "30/m/ip",
+    "login_failed": "10/m/ip,5/5m/key",
+    "signup": "20/h/ip",
+    "signup_address": "3/d/key",
+    "reset_password": "10/h/ip,3/h/key",
+    "confirm_email": "1/m/key,10/d/key",
+    # Our own. A code has too many values to be guessed; the limit shows who tries.
+    "request_code": "6/d/user,3/d/key",
+    "redeem_code": "10/h/user",
+    # Ours, counted in the same way.
+    "export_history": "10/h/user",
+    "feedback": "10/h/ip",
+}
+MFA_ADAPTER = "denpex.accounts.adapter.SecondFactorAdapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes"]
+MFA_TOTP_ISSUER = "Denpex"
+# The code before and the code after count as well: telephones' clocks differ.
+MFA_TOTP_TOLERANCE = 1
+
+# ---- Mail
+
+DEFAULT_FROM_EMAIL = ENVIRONMENT.mail_from
+EMAIL_BACKEND = "denpex.mail.file_outbox.FileOutbox"
+# Shorter than a task may take.
+EMAIL_TIMEOUT = 8
+if ENVIRONMENT.mail_server is not None:
+    EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    EMAIL_HOST = ENVIRONMENT.mail_server.host
+    EMAIL_PORT = ENVIRONMENT.mail_server.port
+    EMAIL_HOST_USER = ENVIRONMENT.mail_server.user
+    EMAIL_HOST_PASSWORD = ENVIRONMENT.mail_server.password
+    EMAIL_USE_SSL = ENVIRONMENT.mail_server.tls_at_once
+    EMAIL_USE_TLS = not EMAIL_USE_SSL
+
+# ---- Cookies and headers
 
 SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
@@ -128,6 +203,9 @@ SECURE_PROXY_SSL_HEADER = (
 X_FRAME_OPTIONS = "DENY"
 SECURE_CSP = CONTENT_SECURITY_POLICY
 SILENCED_SYSTEM_CHECKS = [
+    # Two accounts may give one address as long as neither has verified it (see
+    # ACCOUNT_PREVENT_ENUMERATION); AddressBackend knows that.
+    "auth.W004",
     # HSTS for sub-domains, and preloading, bind names that this site does not serve: the
     # owner of the domain decides those in the proxy.
     "security.W005",

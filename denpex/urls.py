@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import URLPattern, URLResolver, include, path
 
-from denpex import health, views
+from denpex import health, staff, views
 from encyclopedia import program_views
 from encyclopedia import views as encyclopedia_views
 
@@ -15,6 +15,10 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("errors/", encyclopedia_views.messages, name="messages"),
     path("f/<slug:code>", encyclopedia_views.by_code, name="code"),
     path("", include("diagnosis.urls")),
+    path("", include("diagnosis.curation.urls")),
+    path("account/history/", include("diagnosis.history.urls")),
+    path("account/", include("denpex.accounts.urls")),
+    path("staff/", staff.site.urls),
     path("llms.txt", program_views.llms_text, name="llms"),
     path("robots.txt", program_views.robots, name="robots"),
     path("sitemap.xml", program_views.sitemap, name="sitemap"),

@@ -24,7 +24,8 @@ __all__ = ["Answer", "of_job", "of_sample"]
 class Answer:
     """A verdict as JSON text, and its masked log. `read_file` takes a number, counted from 0.
 
-    `asked_about` is the slug of the failure whose page the paste came from, or "".
+    `asked_about` is the slug of the failure whose page the paste came from, or "". `owned` says
+    that an account alone may read it, `shared` that its owner gave a link to it.
     """
 
     id: str
@@ -34,6 +35,8 @@ class Answer:
     asked_about: str = ""
     expires_at: dt.datetime | None = None
     sample: Sample | None = None
+    owned: bool = False
+    shared: bool = False
 
     @property
     def verdict(self) -> dict[str, Any]:
@@ -47,13 +50,21 @@ def of_job(job: Job) -> Answer | None:
     verdict, about = store.read_verdict(job.pk), store.about_log(job.pk)
     if verdict is None or about is None:
         return None
+    # A page of a thousand files asks the store once.
+    read_log = functools.cache(lambda: store.read_log(job.pk) or ())
+
+    def read_file(number: int) -> bytes | None:
+        logs = read_log()
+        return bytes(logs[number].data) if number < len(logs) else None
+
     return Answer(
         id=job.pk,
         json=verdict,
         about=about,
-        read_file=lambda number: store.read_file(job.pk, number),
+        read_file=read_file,
         asked_about=job.asked_about,
         expires_at=job.expires_at,
+        owned=job.account_id is not None,
     )
 
 

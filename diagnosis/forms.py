@@ -9,6 +9,7 @@ from django.core.exceptions import RequestDataTooBig, TooManyFilesSent
 from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
+from denpex.uploads import announced_bytes, request_bytes
 from diagnosis.paste import PasteError, Upload, too_large
 from diagnosis.submission import Submission
 from encyclopedia.models import Failure
@@ -22,9 +23,8 @@ _STEP = 1 << 16
 _FORM_TYPES = ("multipart/form-data", "application/x-www-form-urlencoded")
 
 
-def read_form(request: HttpRequest) -> Submission:
-    """Return what the form says; raises PasteError where there is too much of it."""
-    limit = settings.DENPEX_LOG_LIMIT_BYTES
+def read_form(request: HttpRequest, limit: int) -> Submission:
+    """Return what the form says; raises PasteError where a log is larger than `limit`."""
     if "Transfer-Encoding" in request.headers:
         raise PasteError(
             "This request does not say how long it is.",
@@ -34,7 +34,7 @@ def read_form(request: HttpRequest) -> Submission:
         raise PasteError(
             "This request is not a form.", "Send it as one: curl -F files=@log.txt does."
         )
-    if _announced_bytes(request) > settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+    if announced_bytes(request) > request_bytes(limit):
         _read_away(request)
         raise too_large(limit)
     try:
@@ -65,11 +65,6 @@ def known_failure(slug: str) -> str:
     """Return the slug if a failure has it, else ""."""
     found = Failure.objects.filter(slug=slug.replace("\x00", "")).values_list("slug", flat=True)
     return found.first() or "" if slug else ""
-
-
-def _announced_bytes(request: HttpRequest) -> int:
-    length = request.META.get("CONTENT_LENGTH") or "0"
-    return int(length) if length.isdigit() else 0
 
 
 def _read_away(request: HttpRequest) -> None:

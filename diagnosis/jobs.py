@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils import timezone
 
 from diagnosis import quota, store, unknowns
+from diagnosis.history import keeping
+from diagnosis.history.models import HistoryEntry
 from diagnosis.models import Job
 
 __all__ = [
@@ -32,6 +35,8 @@ __all__ = [
     "put_back",
     "take_lease",
 ]
+
+logger = logging.getLogger(__name__)
 
 # Longer than a task's hard time limit, so that a lapsed lease means a dead worker.
 LEASE = dt.timedelta(seconds=20)
@@ -62,9 +67,10 @@ def take_lease(job_id: str, lease: str) -> bool:
 def finish(job_id: str, lease: str, verdict: str) -> bool:
     """Answer the job with a verdict (JSON text), if this lease still holds it.
 
-    The row is locked until the verdict is in the store: a job that is done has its verdict, and one
-    that is deleted meanwhile leaves none behind. Raises StoreUnavailableError; the job then stays
-    as it was. A log that could not be read costs nothing.
+    The row is locked until the verdict is in the history of its account, or else in the store: a
+    job that is done has its verdict, and one that is deleted meanwhile leaves none behind. Raises
+    StoreUnavailableError or EngineError; the job then stays as it was. A log that could not be read
+    costs nothing.
     """
     with transaction.atomic():
         done = Job.objects.held_by(job_id, lease).update(
@@ -78,8 +84,20 @@ def finish(job_id: str, lease: str, verdict: str) -> bool:
             quota.refund(job_id)
         if content["outcome"] == "unrecognised":
             unknowns.count(content)
-        store.keep_verdict(job_id, verdict, seconds_left(job))
+        if keeping.keep(job, verdict, content):
+            transaction.on_commit(lambda: _forget(job))
+        else:
+            store.keep_verdict(job_id, verdict, seconds_left(job))
     return True
+
+
+def _forget(job: Job) -> None:
+    """Remove from the store what the history holds now."""
+    try:
+        store.delete(job.pk)
+    except store.StoreUnavailableError:
+        # It expires by itself, within a day.
+        logger.warning("log_left_behind", extra={"kept": job.mark})
 
 
 def give_up_lease(job_id: str, lease: str, most: int = MAX_ATTEMPTS) -> Job | None:
@@ -154,16 +172,18 @@ def overdue() -> Sequence[Job]:
 
 
 def delete(job_id: str) -> bool:
-    """Remove a job with its log and verdict; say whether there was one.
+    """Remove a job with its log and verdict, from the history too; say whether there was one.
 
     Raises StoreUnavailableError, and then nothing is removed.
     """
     with transaction.atomic():
         # Locked before its allowance entry, as everywhere.
         job = Job.objects.select_for_update().filter(pk=job_id).first()
-        if job is None:
+        kept, _ = HistoryEntry.objects.filter(pk=job_id).delete()
+        if job is not None:
+            job.delete()
+        elif not kept:
             return False
-        job.delete()
         store.delete(job_id)
     return True
 

@@ -6,11 +6,13 @@ import base64
 import secrets
 from typing import ClassVar
 
+from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 from django.db.models.functions import Now
 
+from denpex.accounts.models import User
 from denpex.accounts.tiers import TIERS, tiers_of_queue
 
 __all__ = [
@@ -18,8 +20,10 @@ __all__ = [
     "AllowanceEntry",
     "DailySalt",
     "Job",
+    "JobQuerySet",
     "TaskCount",
     "UnknownFailure",
+    "WelcomeCount",
     "new_job_id",
 ]
 
@@ -36,6 +40,11 @@ def new_job_id() -> str:
 
 class JobQuerySet(models.QuerySet["Job"]):
     """The questions that are asked of jobs; times are the database's."""
+
+    def seen_by(self, account: User | None) -> JobQuerySet:
+        """Select jobs that belong to nobody, and those of `account`: no other may be opened."""
+        nobody = Q(account__isnull=True)
+        return self.filter(nobody if account is None else nobody | Q(account=account))
 
     def live(self) -> JobQuerySet:
         """Select jobs whose log has not expired."""
@@ -84,6 +93,13 @@ class Job(models.Model):
 
     id = models.CharField(primary_key=True, max_length=26, default=new_job_id, editable=False)
     tier = models.CharField(max_length=20)
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=models.CASCADE,
+        related_name="jobs",
+        help_text="Who alone may see it; nobody where whoever knows the id may.",
+    )
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     attempts = models.PositiveSmallIntegerField(default=0)
     lease = models.CharField(max_length=255, default="", blank=True)
@@ -176,26 +192,46 @@ class AllowanceCount(models.Model):
         return f"{self.day} {self.used}"
 
 
+class WelcomeCount(models.Model):
+    """How many of the diagnoses that a new account gets besides its days it has used."""
+
+    account = models.OneToOneField(
+        settings.AUTH_USER_MODEL, primary_key=True, on_delete=models.CASCADE, related_name="+"
+    )
+    used = models.PositiveIntegerField()
+
+    def __str__(self) -> str:
+        return f"{self.account_id} {self.used}"
+
+
 class AllowanceEntry(models.Model):
-    """What one job took, and on which day; a refund deletes it, so that none is made twice."""
+    """What one job took, and on which day; a refund deletes it, so that none is made twice.
+
+    `welcome` says that it took none of a day's, but one of those that a new account gets.
+    """
 
     job = models.OneToOneField(
         Job, primary_key=True, on_delete=models.CASCADE, related_name="allowance_entry"
     )
     day = models.DateField()
     subjects = ArrayField(models.CharField(max_length=64), help_text="In the order of locking.")
+    welcome = models.BooleanField(default=False)
 
     def __str__(self) -> str:
         return f"{self.day} {self.job_id[: Job.MARK_LENGTH]}"
 
 
 class UnknownFailure(models.Model):
-    """A failure that no signature knows, as a fingerprint and how often it came."""
+    """A failure that no signature knows, as a fingerprint and how often it came.
+
+    A curator marks it done; where it comes again after that, it is open again.
+    """
 
     fingerprint = models.CharField(primary_key=True, max_length=64)
     count = models.PositiveIntegerField(default=1)
     first_seen = models.DateTimeField(db_default=Now())
     last_seen = models.DateTimeField(db_default=Now())
+    done_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:
         ordering: ClassVar = [F("count").desc(), F("last_seen").desc()]

@@ -7,11 +7,22 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.urls import reverse
+
 from diagnosis.answers import Answer
-from diagnosis.excerpts import Excerpt, LogReader, anchor, runs
+from diagnosis.excerpts import Excerpt, Excerpts
+from diagnosis.gutter import Gutter, marked_lines, stand_for
+from diagnosis.log_reader import LogReader, anchor
+from diagnosis.moments import Moments
+from diagnosis.number_runs import numbers_in_words, ranks_in_words
+from diagnosis.preloaded import compiled
+from diagnosis.rank_groups import RankGroup, group_ranks
+from diagnosis.timeline import KINDS as EVENTS
+from diagnosis.timeline import LETTERS, Timeline, draw
+from diagnosis.visible import visible_throughout
 from encyclopedia.models import Failure
 
-__all__ = ["VerdictPage", "present"]
+__all__ = ["LogLinks", "VerdictPage", "present"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,9 +76,9 @@ KINDS: Mapping[str, str] = {
     "token": "access token",
     "key": "private key",
 }
-_ROWS_BEFORE_MERGING = 16
-_ROWS_BEFORE_HOSTS_MERGE = 64
 _HOSTS_NAMED = 3
+# In percent of the strip beside an excerpt: 24 pixels where it is lowest.
+_GUTTER_APART = 12.5
 _PLACEHOLDER = re.compile(r"<[a-z](?:[\w .-]*\w)?>")
 # Clocks that agree so well put no line in another place.
 _SMALLEST_SKEW_SECONDS = 0.1
@@ -75,27 +86,40 @@ _SMALLEST_SKEW_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line as the page names it: linked where the page shows the line itself."""
+    """A line, and the way to where it is shown; `text` where the page quotes it."""
 
     file: str
     line: int
-    anchor: str | None
-    text: str
+    href: str
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
     """A line of evidence, as the list below the excerpts names it."""
 
-    line: int
-    anchor: str
+    place: Place
     role: str
     rank: int | None
 
 
 @dataclass(frozen=True, slots=True)
+class Frame:
+    """The evidence of one file in its context, and the strip that stands for the whole file.
+
+    Where all of the file is shown there is no strip.
+    """
+
+    excerpt: Excerpt
+    gutter: Gutter | None
+
+
+@dataclass(frozen=True, slots=True)
 class Other:
-    """Another failure in the verdict: its slug, its title, and where it is first seen."""
+    """Another failure in the verdict: its slug, its title, and where it is first seen.
+
+    `follows` is the title of the failure that it follows from, where that is not the cause itself.
+    """
 
     slug: str
     title: str
@@ -103,6 +127,8 @@ class Other:
     hosts: str
     count: int
     first: Place
+    text: str
+    follows: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,32 +148,45 @@ class Hidden:
 
     placeholder: str
     kind: str
-    file: str
-    line: int
+    first: Place
     count: int
 
 
 @dataclass(frozen=True, slots=True)
 class Survived:
-    """A fault that the run recovered from."""
+    """A fault that the run recovered from; the places are None where the file is not told."""
 
     slug: str
     title: str
     ranks: str
     first_line: int
     recovered_by_line: int
+    first: Place | None
+    recovered_by: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Happening:
+    """Something that befell a row of ranks, at a line."""
+
+    place: Place
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
 class FateRow:
-    """What became of one rank, or of neighbouring ranks that shared a fate."""
+    """What became of one rank, or of ranks that shared a fate, and what the log shows of them."""
 
     ranks: str
-    hosts: str
+    hosts: tuple[str, ...]
     fate: str
+    letter: str
     words: str
-    lines: str
+    first: Place | None
+    last: Place | None
+    files: int
     times: str
+    happenings: tuple[Happening, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +196,25 @@ class AskedAbout:
     slug: str
     title: str
     relation: str  # same | consequence | hypothesis | recovered | other
+
+
+@dataclass(frozen=True, slots=True)
+class LogLinks:
+    """Ways to lines of the log: within the page where it shows them, else to its own pages."""
+
+    answer_id: str
+    files: tuple[str, ...]
+    shown: frozenset[tuple[str, int]] = frozenset()
+
+    def to(self, file: str, line: int) -> str:
+        """Return the address of a line."""
+        if file not in self.files:
+            return "#log"
+        number = self.files.index(file) + 1
+        fragment = f"#{anchor(number, line)}"
+        if (file, line) in self.shown:
+            return fragment
+        return f"{reverse('log-page', args=[self.answer_id, number])}?line={line}{fragment}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,66 +230,104 @@ class VerdictPage:
     confidence: str
     rank_basis: str
     placeholders: tuple[str, ...]
-    excerpts: tuple[Excerpt, ...]
+    frames: tuple[Frame, ...]
     proofs: tuple[Proof, ...]
+    why: str
+    why_not: tuple[str, ...]
     consequences: tuple[Other, ...]
     possibilities: tuple[Possibility, ...]
     recovered: tuple[Survived, ...]
+    timeline: Timeline | None
     fates: tuple[FateRow, ...]
     fates_have: Mapping[str, bool]
     skews: str
     asked_about: AskedAbout | None
+    links: LogLinks
     many_files: bool
     hidden: tuple[Hidden, ...]
     hidden_besides: int
 
+    @property
+    def louder_lines(self) -> int:
+        """How often the log tells of what only followed."""
+        return sum(each.count for each in self.consequences)
 
-def present(answer: Answer) -> VerdictPage:
-    """Put an answer into the words of its page."""
-    verdict = answer.verdict
+
+def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
+    """Put an answer into the words of its page; its timeline shows time or, if asked, lines."""
+    verdict: Mapping[str, Any] = visible_throughout(answer.verdict)
     primary = verdict["primary"] or {}
+    evidence = primary.get("evidence", ())
     reader = LogReader([file.name for file in answer.about.files], answer.read_file)
-    excerpts = reader.excerpts(primary.get("evidence", ()))
+    excerpts = Excerpts(reader, evidence).of_evidence()
+    links = LogLinks(answer.id, reader.names, frozenset(_lines_shown(excerpts)))
     titles = _titles(answer, verdict)
-    place = _place_maker(reader, excerpts)
-    fates = _fate_rows(verdict["ranks"])
+    place = _place_maker(links)
+    groups = group_ranks(verdict["ranks"])
+    lines_of = {file.name: file.lines for file in answer.about.files}
+    moments = Moments(reader, compiled().envelopes)
+    drawing = draw(verdict, groups, lines_of, moments.at, by_lines=by_lines)
+    fates = tuple(_fate_rows(groups, drawing, titles, place))
     label = OUTCOMES[verdict["outcome"]]
+    why, why_not = _why_parts(primary.get("why", ""), titles.values())
     return VerdictPage(
         answer=answer,
         verdict=verdict,
         title=(primary.get("failure") or {}).get("title", label.words),
         label=label,
-        telling=_telling(primary.get("evidence", ()), reader),
+        telling=_telling(evidence, links),
         has_short_page=_has_short_page(primary.get("failure") or {}),
         confidence=CONFIDENCES.get(primary.get("confidence", ""), ""),
         rank_basis=RANK_BASES.get(primary.get("rank_basis") or "", ""),
         placeholders=_placeholders(verdict["fix"] or {}),
-        excerpts=excerpts,
-        proofs=tuple(_proofs(primary.get("evidence", ()), reader)),
-        consequences=tuple(_others(verdict["consequences"], titles, place)),
+        frames=tuple(_frames(answer, verdict, excerpts, links)),
+        proofs=tuple(_proofs(evidence, place)),
+        why=why,
+        why_not=why_not,
+        consequences=tuple(_others(verdict, titles, reader, place)),
         possibilities=tuple(_possibilities(verdict["hypotheses"], titles)),
-        recovered=tuple(_survived(verdict["recovered"], titles)),
+        recovered=tuple(_survived(verdict["recovered"], titles, reader.names, place)),
+        timeline=drawing,
         fates=fates,
         fates_have={
-            column: any(getattr(row, column) for row in fates)
-            for column in ("hosts", "lines", "times")
+            "hosts": any(row.hosts for row in fates),
+            "lines": any(row.first or row.files for row in fates),
+            "times": any(row.times for row in fates),
+            "happenings": any(row.happenings for row in fates),
         },
         skews=_skews(verdict["coverage"]["clock_skew"] or {}),
         asked_about=_asked_about(answer.asked_about, verdict, titles),
+        links=links,
         many_files=len(answer.about.files) > 1,
         hidden=tuple(
-            Hidden(each.placeholder, KINDS[each.kind], each.file, each.line, each.count)
+            Hidden(each.placeholder, KINDS[each.kind], place(each.file, each.line), each.count)
             for each in answer.about.replacements
         ),
         hidden_besides=answer.about.replaced - len(answer.about.replacements),
     )
 
 
-def _telling(evidence: Sequence[Mapping[str, Any]], reader: LogReader) -> Place | None:
+def _lines_shown(excerpts: Iterable[Excerpt]) -> Iterable[tuple[str, int]]:
+    for excerpt in excerpts:
+        for run in excerpt.shown:
+            yield from ((excerpt.file, line) for line in run)
+
+
+def _frames(
+    answer: Answer, verdict: Mapping[str, Any], excerpts: Iterable[Excerpt], links: LogLinks
+) -> Iterable[Frame]:
+    for excerpt in excerpts:
+        file = answer.about.files[excerpt.file_number - 1]
+        marked = marked_lines(verdict, file.name)
+        gutter = stand_for(file, marked, excerpt.shown, links.to, _GUTTER_APART)
+        yield Frame(excerpt, gutter if len(excerpt.pieces) > 1 else None)
+
+
+def _telling(evidence: Sequence[Mapping[str, Any]], links: LogLinks) -> Place | None:
     """Return the line that says it best."""
     for each in evidence[:1]:
-        number = reader.file_number(each["file"])
-        return Place(each["file"], each["line"], anchor(number, each["line"]), each["text"].strip())
+        href = links.to(each["file"], each["line"])
+        return Place(each["file"], each["line"], href, text=each["text"].strip())
     return None
 
 
@@ -245,8 +341,26 @@ def _titles(answer: Answer, verdict: Mapping[str, Any]) -> Mapping[str, str]:
     slugs = {answer.asked_about} if answer.asked_about else set()
     for key in ("consequences", "hypotheses", "recovered"):
         slugs.update(each["failure"] for each in verdict[key])
+    slugs.update(each["explained_by"] for each in verdict["consequences"] if each["explained_by"])
     known = dict(Failure.objects.filter(slug__in=slugs).values_list("slug", "title"))
     return {slug: known.get(slug, slug) for slug in slugs}
+
+
+def _why_parts(why: str, titles: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+    """Part the engine's reasons: those for the verdict, and those against each other failure.
+
+    A sentence that begins with the title of another failure is about that one.
+    """
+    starts = sorted(
+        found.start(1)
+        for title in set(titles)
+        for found in re.finditer(rf"(?:^|\. )({re.escape(title)} )", why)
+    )
+    if not starts:
+        return why, ()
+    ends = [*starts[1:], len(why)]
+    parts = (why[start:end].strip() for start, end in zip(starts, ends, strict=True))
+    return why[: starts[0]].strip(), tuple(parts)
 
 
 def _placeholders(fix: Mapping[str, Any]) -> tuple[str, ...]:
@@ -255,47 +369,52 @@ def _placeholders(fix: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(_PLACEHOLDER.findall(commands)))
 
 
-def _proofs(evidence: Sequence[Mapping[str, Any]], reader: LogReader) -> Iterable[Proof]:
+def _proofs(
+    evidence: Sequence[Mapping[str, Any]], place: Callable[[str, int], Place]
+) -> Iterable[Proof]:
     for each in evidence:
-        yield Proof(
-            line=each["line"],
-            anchor=anchor(reader.file_number(each["file"]), each["line"]),
-            role=ROLES[each["role"]],
-            rank=each["rank"],
-        )
+        yield Proof(place(each["file"], each["line"]), ROLES[each["role"]], each["rank"])
 
 
 def _skews(seconds: Mapping[str, float]) -> str:
-    return ", ".join(
-        f"{host} by {skew:+g} s"
-        for host, skew in sorted(seconds.items())
-        if abs(skew) >= _SMALLEST_SKEW_SECONDS
+    """Return how far the clocks of hosts run from the first one's, the furthest first."""
+    found = sorted(
+        ((host, skew) for host, skew in seconds.items() if abs(skew) >= _SMALLEST_SKEW_SECONDS),
+        key=lambda each: (-abs(each[1]), each[0]),
     )
+    named = [
+        f"{host} {abs(skew):.3g} s {'ahead' if skew > 0 else 'behind'}"
+        for host, skew in found[:_HOSTS_NAMED]
+    ]
+    rest = len(found) - len(named)
+    return ", ".join(named) + (f", {rest} more by less" if rest else "")
 
 
-def _place_maker(reader: LogReader, excerpts: Iterable[Excerpt]) -> Callable[[str, int], Place]:
-    shown = {(each.file, line.number) for each in excerpts for line in each.lines}
-
+def _place_maker(links: LogLinks) -> Callable[[str, int], Place]:
     def place(file: str, line: int) -> Place:
-        linked = anchor(reader.file_number(file), line) if (file, line) in shown else None
-        return Place(file, line, linked, reader.line(file, line))
+        return Place(file, line, links.to(file, line))
 
     return place
 
 
 def _others(
-    consequences: Sequence[Mapping[str, Any]],
+    verdict: Mapping[str, Any],
     titles: Mapping[str, str],
+    reader: LogReader,
     place: Callable[[str, int], Place],
 ) -> Iterable[Other]:
-    for each in consequences:
+    root = ((verdict["primary"] or {}).get("failure") or {}).get("slug")
+    for each in verdict["consequences"]:
+        by = each["explained_by"]
         yield Other(
             slug=each["failure"],
             title=titles[each["failure"]],
-            ranks=_ranks_in_words(each["ranks"]),
-            hosts=", ".join(each["hosts"]),
+            ranks=ranks_in_words(each["ranks"]),
+            hosts=", ".join(_few_hosts(each["hosts"])),
             count=each["count"],
             first=place(each["file"], each["first_line"]),
+            text=reader.line(each["file"], each["first_line"]),
+            follows=titles[by] if by and by not in (root, each["failure"]) else "",
         )
 
 
@@ -313,60 +432,75 @@ def _possibilities(
 
 
 def _survived(
-    recovered: Sequence[Mapping[str, Any]], titles: Mapping[str, str]
+    recovered: Sequence[Mapping[str, Any]],
+    titles: Mapping[str, str],
+    files: Sequence[str],
+    place: Callable[[str, int], Place],
 ) -> Iterable[Survived]:
     for each in recovered:
+        # A verdict gives lines alone here: with several files they lead nowhere for sure.
+        places = (
+            (place(files[0], each["first_line"]), place(files[0], each["recovered_by_line"]))
+            if len(files) == 1
+            else (None, None)
+        )
         yield Survived(
-            slug=each["failure"],
-            title=titles[each["failure"]],
-            ranks=_ranks_in_words(each["ranks"]),
-            first_line=each["first_line"],
-            recovered_by_line=each["recovered_by_line"],
+            each["failure"],
+            titles[each["failure"]],
+            ranks_in_words(each["ranks"]),
+            each["first_line"],
+            each["recovered_by_line"],
+            *places,
         )
 
 
-def _fate_rows(fates: Sequence[Mapping[str, Any]]) -> tuple[FateRow, ...]:
-    """Return the rank that failed first, then the others: the more of them, the more is merged."""
-    ordered = sorted(fates, key=lambda each: (each["fate"] != "initiated", each["rank"]))
-    groups = [[each] for each in ordered]
-    if len(groups) > _ROWS_BEFORE_MERGING:
-        groups = _neighbours(ordered, ("fate", "host"))
-    if len(groups) > _ROWS_BEFORE_HOSTS_MERGE:
-        groups = _neighbours(ordered, ("fate",))
-    return tuple(map(_fate_row, groups))
-
-
-def _neighbours(
-    fates: Iterable[Mapping[str, Any]], alike_in: Sequence[str]
-) -> list[list[Mapping[str, Any]]]:
-    groups: list[list[Mapping[str, Any]]] = []
-    for each in fates:
-        if groups and all(groups[-1][-1][key] == each[key] for key in alike_in):
-            groups[-1].append(each)
+def _fate_rows(
+    groups: Sequence[RankGroup],
+    drawing: Timeline | None,
+    titles: Mapping[str, str],
+    place: Callable[[str, int], Place],
+) -> Iterable[FateRow]:
+    """Yield a row for each lane of the timeline, so that the table says what the drawing shows."""
+    if drawing is None:
+        yield from (_fate_row(group, (), place) for group in groups)
+        return
+    for lane in drawing.lanes:
+        happenings = tuple(
+            Happening(place(event.file, event.line), titles.get(event.failure, EVENTS[event.kind]))
+            for event in lane.events
+        )
+        if lane.group is not None:
+            yield _fate_row(lane.group, happenings, place)
         else:
-            groups.append([each])
-    return groups
+            yield FateRow(lane.label, (), "", "", "", None, None, 0, "", happenings)
 
 
-def _fate_row(group: Sequence[Mapping[str, Any]]) -> FateRow:
-    hosts = list(dict.fromkeys(each["host"] for each in group if each["host"]))
+def _fate_row(
+    group: RankGroup, happenings: tuple[Happening, ...], place: Callable[[str, int], Place]
+) -> FateRow:
+    first = last = None
+    if len(group.spans) == 1:
+        (span,) = group.spans
+        first, last = place(span.file, span.first_line), place(span.file, span.last_line)
     return FateRow(
-        ranks=numbers_in_words([each["rank"] for each in group]),
-        hosts=", ".join(hosts) if len(hosts) <= _HOSTS_NAMED else f"{len(hosts)} hosts",
-        fate=group[0]["fate"],
-        words=FATES[group[0]["fate"]],
-        lines=_span(group, "first_line", "last_line"),
-        times=_span(group, "first_time", "last_time"),
+        ranks=numbers_in_words(group.ranks),
+        hosts=_few_hosts(group.hosts),
+        fate=group.fate,
+        letter=LETTERS[group.fate],
+        words=FATES[group.fate],
+        first=first,
+        last=last,
+        files=len(group.spans),
+        times="\n\N{EN DASH} ".join(
+            dict.fromkeys(filter(None, (group.first_time, group.last_time)))
+        ),
+        happenings=happenings,
     )
 
 
-def _span(group: Sequence[Mapping[str, Any]], first: str, last: str) -> str:
-    starts = [each[first] for each in group if each[first] is not None]
-    ends = [each[last] for each in group if each[last] is not None]
-    if not starts or not ends:
-        return ""
-    start, end = min(starts), max(ends)
-    return str(start) if start == end else f"{start} \N{EN DASH} {end}"
+def _few_hosts(hosts: Sequence[str]) -> tuple[str, ...]:
+    """Return the hosts by name, or how many they are."""
+    return tuple(hosts) if len(hosts) <= _HOSTS_NAMED else (f"{len(hosts)} hosts",)
 
 
 def _asked_about(
@@ -385,15 +519,3 @@ def _asked_about(
         if relation == "other" and any(each["failure"] == slug for each in verdict[key]):
             relation = name
     return AskedAbout(slug, titles[slug], relation)
-
-
-def _ranks_in_words(ranks: Sequence[int]) -> str:
-    return f"rank{'' if len(ranks) == 1 else 's'} {numbers_in_words(ranks)}" if ranks else ""
-
-
-def numbers_in_words(numbers: Sequence[int]) -> str:
-    """Return ranks as people write them, runs of them by first and last."""
-    return ", ".join(
-        str(run.start) if len(run) == 1 else f"{run.start}\N{EN DASH}{run.stop - 1}"
-        for run in runs(sorted(numbers))
-    )

@@ -18,6 +18,11 @@ from diagnosis.submission import BusyError, QuarantinedError
 __all__ = ["REFUSED", "Refusal", "refusal_of"]
 
 _RETRY_SECONDS = 30
+# What anybody can reach.
+_ADVERTISED = {
+    "verified": "A verified account",
+    "organisation": "An account of a verified workplace",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +49,28 @@ def _paste(status: HTTPStatus) -> Callable[[Any], Refusal]:
 
 def _allowance_spent(error: AllowanceSpentError) -> Refusal:
     allowance = error.allowance
+    if allowance.limit == 0:
+        return Refusal(
+            HTTPStatus.FORBIDDEN,
+            "No diagnoses are open to you here.",
+            "Write to who runs this site if that is a mistake. The samples and all pages stay"
+            " open, and denpex diagnose runs on your own machine.",
+        )
     who = "Your network has" if allowance.shared else "You have"
     seconds = (allowance.returns_at - dt.datetime.now(tz=dt.UTC)).total_seconds()
     return Refusal(
         HTTPStatus.TOO_MANY_REQUESTS,
         f"{who} used the {allowance.limit} diagnoses of today.",
-        f"The allowance returns at 00:00 UTC, {_in_words(seconds)} from now. A verified account has"
-        f" {TIERS['verified'].diagnoses_a_day} a day, one of a verified workplace"
-        f" {TIERS['organisation'].diagnoses_a_day}. The samples and all pages stay open.",
+        f"The allowance returns at 00:00 UTC, {_in_words(seconds)} from now."
+        f"{_who_has_more(allowance.limit)} The samples and all pages stay open.",
         retry_after=max(int(seconds), 1),
+    )
+
+
+def _who_has_more(limit: int) -> str:
+    has = {key: TIERS[key].diagnoses_a_day for key in _ADVERTISED}
+    return "".join(
+        f" {who} has {has[key]} a day." for key, who in _ADVERTISED.items() if has[key] > limit
     )
 
 

@@ -24,15 +24,17 @@ from diagnosis.engine.masking import Masked, Replacement
 __all__ = [
     "KeptFile",
     "KeptLog",
+    "PackedLog",
     "StoreUnavailableError",
     "about_log",
     "delete",
     "describe",
     "keep_log",
     "keep_verdict",
-    "read_file",
     "read_log",
+    "read_packed",
     "read_verdict",
+    "unpack",
 ]
 
 _TIMEOUT_SECONDS = 2.0
@@ -75,6 +77,14 @@ class KeptLog:
     replaced: int
 
 
+@dataclass(frozen=True, slots=True)
+class PackedLog:
+    """A masked log as it is kept: its files in their order, each compressed."""
+
+    about: KeptLog
+    files: tuple[bytes, ...]
+
+
 def keep_log(job_id: str, masked: Masked, seconds: int) -> None:
     """Keep a masked log, compressed, for `seconds`.
 
@@ -104,22 +114,27 @@ def about_log(job_id: str) -> KeptLog | None:
 
 def read_log(job_id: str) -> tuple[LogFile, ...] | None:
     """Return the masked files of a job in their order; None where they are gone."""
+    packed = read_packed(job_id)
+    if packed is None:
+        return None
+    pairs = zip(packed.about.files, packed.files, strict=True)
+    return tuple(LogFile(file.name, unpack(data)) for file, data in pairs)
+
+
+def read_packed(job_id: str) -> PackedLog | None:
+    """Return the masked log of a job as it is kept; None where it is gone."""
     with _answering() as client:
         fields = cast("dict[bytes, bytes]", client.hgetall(_log_key(job_id)))
     if not fields:
         return None
     about = _kept_log(fields[_ABOUT.encode()])
-    return tuple(
-        LogFile(file.name, zlib.decompress(fields[str(number).encode()]))
-        for number, file in enumerate(about.files)
-    )
+    numbers = range(len(about.files))
+    return PackedLog(about, tuple(fields[str(number).encode()] for number in numbers))
 
 
-def read_file(job_id: str, number: int) -> bytes | None:
-    """Return the masked text of one file, counted from 0; None where it is gone."""
-    with _answering() as client:
-        compressed = cast("bytes | None", client.hget(_log_key(job_id), str(number)))
-    return None if compressed is None else zlib.decompress(compressed)
+def unpack(data: bytes) -> bytes:
+    """Return the text of one compressed file."""
+    return zlib.decompress(data)
 
 
 def keep_verdict(job_id: str, verdict: str, seconds: int) -> None:

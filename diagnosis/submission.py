@@ -18,16 +18,17 @@ from dataclasses import dataclass
 
 from django.conf import settings
 from django.db import IntegrityError, transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
-from denpex.accounts.tiers import Tier
 from diagnosis import quota, store, tasks, visitors
 from diagnosis.discretion import quoting_nothing
 from diagnosis.engine import LogFile
 from diagnosis.engine.masking import mask
+from diagnosis.history import keeping
 from diagnosis.models import Job, new_job_id
 from diagnosis.paste import Upload, read_paste
-from diagnosis.visitors import Visitor
+from diagnosis.senders import Sender, log_limit_bytes
 
 __all__ = ["BusyError", "QuarantinedError", "Submission", "submit"]
 
@@ -40,6 +41,10 @@ _NONCE = re.compile(r"[\w-]{16,64}", re.ASCII)
 # pages. Half of its threads may do it at once; who waits for longer than this is asked to return.
 _PLACES_FOR_MASKING = threading.BoundedSemaphore(2)
 _PATIENCE_SECONDS = 2.0
+
+
+# For so long a log that ended every attempt is not tried again.
+_QUARANTINE = dt.timedelta(hours=24)
 
 
 class QuarantinedError(Exception):
@@ -60,29 +65,29 @@ class Submission:
     asked_about: str = ""
 
 
-def submit(
-    submission: Submission, tier: Tier, visitor: Visitor, given_cookie: str | None = None
-) -> Job:
+def submit(submission: Submission, sender: Sender) -> Job:
     """Turn a submission into a queued job, and return it; a double click returns the same job.
 
-    `given_cookie` is the cookie that the answer will set, where the visitor brings none. Raises
-    PasteError, QuarantinedError, quota.AllowanceSpentError, BusyError, store.StoreUnavailableError
-    or discretion.EngineError; then nothing is kept and nothing is taken.
+    Raises PasteError, QuarantinedError, quota.AllowanceSpentError, BusyError,
+    store.StoreUnavailableError or discretion.EngineError; then nothing is kept and nothing is
+    taken.
     """
-    logs = read_paste(submission.text, submission.uploads, settings.DENPEX_LOG_LIMIT_BYTES)
+    tier = sender.tier
+    logs = read_paste(submission.text, submission.uploads, log_limit_bytes(tier))
     digest = _digest(logs)
-    key = _submission_key(submission.nonce, digest)
+    key = _submission_key(submission.nonce, digest, sender)
     earlier = _same_submission(key)
     if earlier is not None:
         return earlier
     _refuse_quarantined(digest)
     day = visitors.today()
-    charges = quota.anonymous_charges(tier, visitor, day, given_cookie)
+    claim = sender.claim(day)
     # Asked here as well as in the transaction, so that a refused log is not worked on.
-    quota.require(charges, day)
+    quota.require(claim, day)
     job = Job(
         id=new_job_id(),
         tier=tier.key,
+        account=sender.account,
         asked_about=submission.asked_about,
         log_digest=digest,
         submission_key=key,
@@ -90,8 +95,8 @@ def submit(
     )
     with _place_for_masking(), quoting_nothing():
         masked = mask(logs)
-    store.keep_log(job.pk, masked, int(tier.keep_for.total_seconds()))
-    return _write(job, charges, day)
+    store.keep_log(job.pk, masked, int(keeping.time_in_store(tier).total_seconds()))
+    return _write(job, claim, day)
 
 
 @contextlib.contextmanager
@@ -106,7 +111,7 @@ def _place_for_masking() -> Iterator[None]:
         _PLACES_FOR_MASKING.release()
 
 
-def _write(job: Job, charges: Sequence[quota.Charge], day: dt.date) -> Job:
+def _write(job: Job, claim: quota.Claim, day: dt.date) -> Job:
     """Write the row and take the allowance in one transaction, then publish.
 
     Returns the job, or that of the other click where one came first. The kept log goes with the
@@ -118,7 +123,7 @@ def _write(job: Job, charges: Sequence[quota.Charge], day: dt.date) -> Job:
             with transaction.atomic():
                 # The row first: a second click waits here for the first, and takes nothing.
                 job.save(force_insert=True)
-                quota.take(job, charges, day)
+                quota.take(job, claim, day)
         except IntegrityError:
             earlier = _same_submission(job.submission_key)
             if earlier is None:
@@ -139,7 +144,8 @@ def _forget_log(job: Job) -> None:
 
 
 def _refuse_quarantined(digest: str) -> None:
-    if Job.objects.live().quarantined().filter(log_digest=digest).exists():
+    recent = Job.objects.filter(created_at__gt=Now() - _QUARANTINE)
+    if recent.quarantined().filter(log_digest=digest).exists():
         raise QuarantinedError
 
 
@@ -147,12 +153,14 @@ def _same_submission(key: str | None) -> Job | None:
     return None if key is None else Job.objects.live().filter(submission_key=key).first()
 
 
-def _submission_key(nonce: str, digest: str) -> str | None:
+def _submission_key(nonce: str, digest: str, sender: Sender) -> str | None:
     """Return what is equal for two clicks on one button; None where the form brought no nonce.
 
-    The log is part of it: who goes back and changes the text sends something new.
+    The log is part of it: who goes back and changes the text sends something new. So is the
+    account: who logs in between gets a job of the account.
     """
-    return _keyed(f"{nonce}\0{digest}".encode()) if _NONCE.fullmatch(nonce) else None
+    account = sender.account.pk if sender.account else ""
+    return _keyed(f"{account}\0{nonce}\0{digest}".encode()) if _NONCE.fullmatch(nonce) else None
 
 
 def _digest(logs: Sequence[LogFile]) -> str:

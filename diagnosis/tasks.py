@@ -26,7 +26,7 @@ from diagnosis.engine import diagnose
 from diagnosis.models import Job
 from diagnosis.preloaded import compiled
 
-__all__ = ["CountedTask", "end_attempt", "prune", "publish", "run_job", "sweep"]
+__all__ = ["CountedTask", "end_attempt", "prune", "publish", "run_job", "send", "sweep"]
 
 logger = logging.getLogger(__name__)
 
@@ -68,7 +68,7 @@ def publish(job_id: str, tier: str) -> bool:
 
     A message that the broker did not take is published again by the sweep.
     """
-    return _send(run_job, TIERS[tier].queue, job_id)
+    return send(run_job, TIERS[tier].queue, job_id)
 
 
 @app.task(base=CountedTask, bind=True)
@@ -129,7 +129,7 @@ def _prepare(sender: Any, **_kwargs: Any) -> None:
 @worker_ready.connect
 def _take_over(**_kwargs: Any) -> None:
     names = {"worker": _worker.name, "holder": _worker.holder}
-    _send(end_attempts_of_predecessors, HOUSEKEEPING, **names)
+    send(end_attempts_of_predecessors, HOUSEKEEPING, **names)
 
 
 @task_failure.connect(sender=run_job)
@@ -141,10 +141,10 @@ def _end_dead_attempt(
     That process keeps no database connection, since its children would inherit it.
     """
     if isinstance(exception, WorkerLostError):
-        _send(end_attempt, HOUSEKEEPING, args[0], _lease(task_id), most=jobs.MAX_ATTEMPTS)
+        send(end_attempt, HOUSEKEEPING, args[0], _lease(task_id), most=jobs.MAX_ATTEMPTS)
     elif isinstance(exception, TimeLimitExceeded):
         most = jobs.MAX_TIMED_OUT_ATTEMPTS
-        _send(end_attempt, HOUSEKEEPING, args[0], _lease(task_id), most=most)
+        send(end_attempt, HOUSEKEEPING, args[0], _lease(task_id), most=most)
 
 
 def _lease(task_id: str) -> str:
@@ -169,7 +169,8 @@ def _end_attempt(job_id: str, lease: str, most: int = jobs.MAX_ATTEMPTS) -> None
         publish(job.pk, job.tier)
 
 
-def _send(task: Task, queue: str, *args: str, **kwargs: str | int) -> bool:
+def send(task: Task, queue: str, *args: str, **kwargs: str | int) -> bool:
+    """Give the broker a task whose positional arguments are ids; say whether it took it."""
     # What Celery writes into logs: a whole job id would open the job's page to their readers.
     shown = repr(tuple(arg[: Job.MARK_LENGTH] for arg in args))
     try:

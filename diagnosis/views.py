@@ -6,8 +6,9 @@ import functools
 import secrets
 from collections.abc import Callable
 from http import HTTPStatus
-from typing import Concatenate, ParamSpec
+from typing import Concatenate, ParamSpec, TypeVar
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
@@ -15,37 +16,55 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from denpex.accounts.tiers import ANONYMOUS
+from denpex.accounts.models import User
 from denpex.errors import error_page
-from diagnosis import answers, jobs, quota, visitors
+from denpex.uploads import megabytes, takes_logs
+from diagnosis import answers, jobs, senders, visitors
 from diagnosis.answers import Answer
 from diagnosis.forms import known_failure, read_form
-from diagnosis.models import Job
+from diagnosis.history import entry_page, kept_answers
+from diagnosis.history.entry_page import EntryPage
+from diagnosis.history.models import HistoryEntry
+from diagnosis.models import Job, JobQuerySet
 from diagnosis.origin import is_foreign
 from diagnosis.presentation import present
-from diagnosis.quota import Allowance
 from diagnosis.refusals import REFUSED, Refusal, refusal_of
 from diagnosis.samples import SAMPLES
+from diagnosis.senders import Sender, log_limit_bytes
 from diagnosis.store import StoreUnavailableError
 from diagnosis.submission import Submission, submit
-from diagnosis.visitors import Visitor
+from diagnosis.verdict_markdown import as_markdown
 
-__all__ = ["allowance", "delete", "diagnose", "log_file", "verdict", "verdict_json"]
+__all__ = [
+    "allowance",
+    "delete",
+    "diagnose",
+    "find",
+    "gone",
+    "log_file",
+    "own_forms_only",
+    "private",
+    "verdict",
+    "verdict_json",
+    "verdict_markdown",
+]
 
 _Parameters = ParamSpec("_Parameters")
-_View = Callable[Concatenate[HttpRequest, _Parameters], HttpResponseBase]
+_Request = TypeVar("_Request", bound=HttpRequest)
+_View = Callable[Concatenate[_Request, _Parameters], HttpResponseBase]
 
 # A longer text is not sent back with a refusal; the browser's Back button still has it.
 _TEXT_SENT_BACK = 1_000_000
 _PLAIN_TEXT = "text/plain; charset=utf-8"
+_MARKDOWN = "text/markdown; charset=utf-8"
 
 
-def private(view: _View[_Parameters]) -> _View[_Parameters]:
+def private(view: _View[_Request, _Parameters]) -> _View[_Request, _Parameters]:
     """Keep what `view` answers out of caches and search engines; an outage becomes a 503."""
 
     @functools.wraps(view)
     def answered(
-        request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
+        request: _Request, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
     ) -> HttpResponseBase:
         try:
             response = view(request, *args, **kwargs)
@@ -55,7 +74,7 @@ def private(view: _View[_Parameters]) -> _View[_Parameters]:
                 HTTPStatus.SERVICE_UNAVAILABLE,
                 retry_after=refusal_of(error).retry_after,
                 message="Our store does not answer at the moment.",
-                advice="Verdicts are kept there for their 24 hours. Reload in half a minute.",
+                advice="Verdicts are kept there. Reload in half a minute.",
             )
         response.headers["Cache-Control"] = "private, no-store"
         response.headers["X-Robots-Tag"] = "noindex"
@@ -64,12 +83,12 @@ def private(view: _View[_Parameters]) -> _View[_Parameters]:
     return answered
 
 
-def own_forms_only(view: _View[_Parameters]) -> _View[_Parameters]:
+def own_forms_only(view: _View[_Request, _Parameters]) -> _View[_Request, _Parameters]:
     """Refuse what another site sends; in place of a token, which public pages cannot carry."""
 
     @functools.wraps(view)
     def answered(
-        request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
+        request: _Request, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
     ) -> HttpResponseBase:
         if request.method == "POST" and is_foreign(request):
             return error_page(
@@ -83,59 +102,66 @@ def own_forms_only(view: _View[_Parameters]) -> _View[_Parameters]:
     return csrf_exempt(answered)
 
 
+@takes_logs
 @private
 @own_forms_only
 @sensitive_post_parameters()
 @require_http_methods(["GET", "HEAD", "POST"])
 def diagnose(request: HttpRequest) -> HttpResponseBase:
     """Show the paste form, or take a paste and lead to its verdict."""
-    visitor = visitors.identify(request)
+    sender = senders.identify(request)
     if request.method != "POST":
-        return _with_cookie(_form(request, visitor), visitor)
+        return _with_cookie(_form(request, sender), sender)
     try:
-        submission = read_form(request)
+        submission = read_form(request, log_limit_bytes(sender.tier))
     except REFUSED as error:
-        return _form(request, visitor, refusal=refusal_of(error))
-    cookie = visitor.cookie or visitors.new_cookie()
+        return _form(request, sender, refusal=refusal_of(error))
+    sender = sender.with_cookie()
     try:
-        job = submit(submission, ANONYMOUS, visitor, given_cookie=cookie)
+        job = submit(submission, sender)
     except REFUSED as error:
-        return _form(request, visitor, submission, refusal_of(error))
-    response = _see(request, reverse("verdict", args=[job.pk]))
-    visitors.give_cookie(response, cookie)
-    return response
+        return _form(request, sender, submission, refusal_of(error))
+    return _with_cookie(_see(request, reverse("verdict", args=[job.pk])), sender)
 
 
 @private
 @require_safe
 def allowance(request: HttpRequest) -> HttpResponseBase:
     """Say what is left today, as a piece of a page."""
-    visitor = visitors.identify(request)
-    response = render(request, "diagnosis/allowance.html", {"allowance": _allowance(visitor)})
-    return _with_cookie(response, visitor)
+    sender = senders.identify(request)
+    ctx = {
+        "allowance": sender.allowance(),
+        "limit_megabytes": megabytes(log_limit_bytes(sender.tier)),
+    }
+    return _with_cookie(render(request, "diagnosis/allowance.html", ctx), sender)
 
 
 @private
 @require_safe
 def verdict(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Show where a diagnosis stands: waiting, failed by our fault, or its verdict."""
-    found = _find(job_id)
+    found = find(request, job_id)
     match found:
         case Answer():
-            ctx = {"page": present(found)}
+            page = present(found, by_lines=request.GET.get("axis") == "lines")
+            ctx = {
+                "page": page,
+                "markdown": as_markdown(page, settings.DENPEX_ORIGIN),
+                "history": _history_of(request, found),
+            }
             return render(request, "diagnosis/verdict.html", ctx)
         case Job(state=Job.State.FAILED):
             return render(request, "diagnosis/failed.html", {"job": found})
         case Job():
             return render(request, "diagnosis/waiting.html", {"job": found})
-    return _gone(request, job_id)
+    return gone(request, job_id)
 
 
 @private
 @require_safe
-def verdict_json(_request: HttpRequest, job_id: str) -> HttpResponseBase:
+def verdict_json(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Return the verdict as the engine made it, or the state of the job."""
-    found = _find(job_id)
+    found = find(request, job_id)
     match found:
         case Answer():
             return HttpResponse(found.json, content_type="application/json")
@@ -150,12 +176,30 @@ def verdict_json(_request: HttpRequest, job_id: str) -> HttpResponseBase:
 
 @private
 @require_safe
+def verdict_markdown(request: HttpRequest, job_id: str) -> HttpResponseBase:
+    """Return the verdict as Markdown for an issue or a chat, or a sentence on where it stands."""
+    found = find(request, job_id)
+    match found:
+        case Answer():
+            text, status = as_markdown(present(found), settings.DENPEX_ORIGIN), HTTPStatus.OK
+        case Job(state=Job.State.FAILED):
+            text = "This diagnosis failed by a fault of ours, and was refunded.\n"
+            status = HTTPStatus.INTERNAL_SERVER_ERROR
+        case Job():
+            text, status = "No verdict yet: ask again in a second.\n", HTTPStatus.ACCEPTED
+        case None:
+            text, status = "Unknown or expired.\n", HTTPStatus.NOT_FOUND
+    return HttpResponse(text, content_type=_MARKDOWN, status=status)
+
+
+@private
+@require_safe
 def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """Return one file of the masked log as plain text; files count from 1."""
-    found = _find(job_id)
+    found = find(request, job_id)
     data = found.read_file(number - 1) if isinstance(found, Answer) and number else None
     if data is None:
-        return _gone(request, job_id)
+        return gone(request, job_id)
     response = HttpResponse(data.decode("utf-8", "replace"), content_type=_PLAIN_TEXT)
     response.headers["Content-Security-Policy"] = "default-src 'none'; sandbox"
     return response
@@ -165,9 +209,9 @@ def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
 @own_forms_only
 @require_POST
 def delete(request: HttpRequest, job_id: str) -> HttpResponseBase:
-    """Remove log and verdict now. Whoever has the address may: it is the key."""
-    if not jobs.delete(job_id):
-        return _gone(request, job_id)
+    """Remove log and verdict now. Whoever may read them may."""
+    if not _may_delete(request, job_id) or not jobs.delete(job_id):
+        return gone(request, job_id)
     return render(request, "diagnosis/deleted.html")
 
 
@@ -184,7 +228,7 @@ def _see(request: HttpRequest, path: str) -> HttpResponse:
 
 def _form(
     request: HttpRequest,
-    visitor: Visitor,
+    sender: Sender,
     submission: Submission | None = None,
     refusal: Refusal | None = None,
 ) -> HttpResponse:
@@ -194,7 +238,9 @@ def _form(
         submission.asked_about if submission else known_failure(request.GET.get("failure", ""))
     )
     ctx = {
-        "allowance": _allowance(visitor),
+        "allowance": sender.allowance(),
+        "limit_megabytes": megabytes(log_limit_bytes(sender.tier)),
+        "keep_for": sender.tier.keep_for,
         "nonce": secrets.token_urlsafe(16),
         "refusal": refusal,
         "text": "" if too_long else text,
@@ -219,26 +265,55 @@ def _is_program(request: HttpRequest) -> bool:
     return request.headers.get("Accept") == "*/*"
 
 
-def _allowance(visitor: Visitor) -> Allowance:
-    day = visitors.today()
-    return quota.left(quota.anonymous_charges(ANONYMOUS, visitor, day), day)
-
-
-def _with_cookie(response: HttpResponse, visitor: Visitor) -> HttpResponse:
-    visitors.give_cookie(response, visitor.cookie or visitors.new_cookie())
+def _with_cookie(response: HttpResponse, sender: Sender) -> HttpResponse:
+    """Give a visitor the cookie to be counted by; an account needs none."""
+    if sender.account is None:
+        visitors.give_cookie(response, sender.cookie or visitors.new_cookie())
     return response
 
 
-def _find(job_id: str) -> Answer | Job | None:
-    """Return the answer under this id, or the job that has none yet; None where nothing is kept."""
+def find(request: HttpRequest, job_id: str) -> Answer | Job | None:
+    """Return the answer under this id, or the job that has none yet; None where nothing is kept.
+
+    A job of another account is as one that never was.
+    """
     if job_id in SAMPLES:
         return answers.of_sample(SAMPLES[job_id])
-    job = Job.objects.live().filter(pk=job_id).first()
+    kept = kept_answers.find(_account(request), job_id)
+    if kept is not None:
+        return kept
+    job = _seen_by(request).live().filter(pk=job_id).first()
     if job is not None and job.state == Job.State.DONE:
         return answers.of_job(job)
     return job
 
 
-def _gone(request: HttpRequest, job_id: str) -> HttpResponse:
-    ctx = {"job": Job.objects.filter(pk=job_id).first()}
+def _history_of(request: HttpRequest, answer: Answer) -> EntryPage | None:
+    """Return what the owner's history says of the answer; None for everyone else."""
+    account = _account(request)
+    if account is None or not answer.owned:
+        return None
+    entry = HistoryEntry.objects.of(account).filter(pk=answer.id).first()
+    return None if entry is None else entry_page.present(entry)
+
+
+def _may_delete(request: HttpRequest, job_id: str) -> bool:
+    account = _account(request)
+    if account is not None and HistoryEntry.objects.of(account).filter(pk=job_id).exists():
+        return True
+    return _seen_by(request).filter(pk=job_id).exists()
+
+
+def _account(request: HttpRequest) -> User | None:
+    return request.user if isinstance(request.user, User) else None
+
+
+def _seen_by(request: HttpRequest) -> JobQuerySet:
+    """Select the jobs whose pages this request may open, if it knows their ids."""
+    return Job.objects.all().seen_by(_account(request))
+
+
+def gone(request: HttpRequest, job_id: str) -> HttpResponse:
+    """Say that nothing is kept under this id, or no longer."""
+    ctx = {"job": _seen_by(request).filter(pk=job_id).first()}
     return render(request, "diagnosis/gone.html", ctx, status=HTTPStatus.NOT_FOUND)

@@ -12,7 +12,10 @@ from urllib.parse import urlencode
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.urls import reverse
 
+from denpex.accounts.standing import tier_of
+from denpex.accounts.tiers import Entitlement
 from encyclopedia.catalogue import GATED_SECTIONS
 from encyclopedia.models import Failure, SectionRow
 
@@ -32,11 +35,6 @@ INVITATION = (
 )
 
 
-# Where accounts are made and entered.
-_SIGN_UP = "/account/signup/"
-_LOG_IN = "/account/login/"
-
-
 def may_read_all(request: HttpRequest) -> bool:
     """Decide whether who asks may read the full remediation.
 
@@ -46,7 +44,7 @@ def may_read_all(request: HttpRequest) -> bool:
     if key is None:
         return False
     if request.user.is_authenticated:
-        return True
+        return tier_of(request.user).may(Entitlement.FULL_FIX)
     # As it came: the end of a session is told by a cookie, and a public page carries none.
     request.session = type(request.session)(key)
     return False
@@ -64,9 +62,9 @@ def gated_headings(failure: Failure, *, whole: bool) -> list[str]:
 
 def sign_up_address(failure: Failure) -> str:
     """Return where an account is made, with the way back to the page."""
-    return f"{_SIGN_UP}?{urlencode({'next': failure.get_absolute_url()})}"
+    return f"{reverse('account_signup')}?{urlencode({'next': failure.get_absolute_url()})}"
 
 
 def log_in_address(failure: Failure) -> str:
     """Return where an account is entered, with the way back to the page."""
-    return f"{_LOG_IN}?{urlencode({'next': failure.get_absolute_url()})}"
+    return f"{reverse('account_login')}?{urlencode({'next': failure.get_absolute_url()})}"

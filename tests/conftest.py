@@ -5,6 +5,9 @@ Services (started once, when the first test asks for them, in a temporary folder
     redis           a redis-py client of that Valkey
     Valkey is emptied before each test; the database is Django's test database.
 
+Accounts:
+    make_account(email, verified=True)      an account whose password is PASSWORD -> User
+
 Processes of the site, on the test database (use `transactional_db`: they see committed rows only):
     start_worker(*options, **environment)   start a Celery worker, wait until it is ready -> Child
     start_beat(*options, **environment)     start Celery beat -> Child
@@ -30,7 +33,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlsplit
 
 import django
@@ -51,6 +54,9 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("denpex")
 
 StartProcess = Callable[..., processes.Child]
+MakeAccount = Callable[..., Any]
+
+PASSWORD = "seven green anvils"
 
 PROJECT = Path(__file__).parent.parent
 PREFIX = f"denpex-tests-{os.geteuid()}-"
@@ -167,6 +173,24 @@ def _no_stored_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     from encyclopedia import stored
 
     monkeypatch.setattr(stored, "_store", stored._PageStore())
+
+
+# Accounts
+
+
+@pytest.fixture
+def make_account(db: None) -> MakeAccount:
+    """Make an account: `make_account("bob@example.org", verified=True)`."""
+    from allauth.account.models import EmailAddress
+
+    from denpex.accounts.models import User
+
+    def make(email: str = "alice@example.org", *, verified: bool = False, **fields: object) -> User:
+        account = User.objects.create_user(email, PASSWORD, **fields)
+        EmailAddress.objects.create(user=account, email=email, primary=True, verified=verified)
+        return account
+
+    return make
 
 
 # Processes of the site

@@ -1,4 +1,4 @@
-"""Users, known by their e-mail address."""
+"""Users, known by their e-mail address, and the tiers that were granted to them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from typing import Any, ClassVar
 
 from django.contrib.auth.models import AbstractBaseUser, BaseUserManager, PermissionsMixin
 from django.db import models
-from django.db.models.functions import Lower
+from django.db.models import Exists, F, OuterRef, Q
+from django.db.models.functions import Lower, Now
 from django.utils import timezone
 
-__all__ = ["User", "UserManager"]
+from denpex.accounts.tiers import ANONYMOUS, TIERS
+
+__all__ = ["Grant", "User", "UserManager"]
 
 
 class UserManager(BaseUserManager["User"]):
@@ -33,9 +36,21 @@ class UserManager(BaseUserManager["User"]):
             email, password, **{**fields, "is_staff": True, "is_superuser": True}
         )
 
+    def with_address(self, email: str) -> models.QuerySet[User]:
+        """Select the users that gave this address: who verified it, then from the oldest on."""
+        from allauth.account.models import EmailAddress
+
+        address = self.normalize_email(email)
+        proof = EmailAddress.objects.filter(user=OuterRef("pk"), email=address, verified=True)
+        given = EmailAddress.objects.filter(user=OuterRef("pk"), email=address)
+        return self.filter(Q(Exists(given)) | Q(email=address)).order_by(Exists(proof).desc(), "pk")
+
     def get_by_natural_key(self, username: str | None) -> User:
         """Return the user with this address, whatever its case."""
-        return self.get(email__iexact=username)
+        found = self.with_address(username or "").first()
+        if found is None:
+            raise self.model.DoesNotExist
+        return found
 
     @classmethod
     def normalize_email(cls, email: str | None) -> str:
@@ -44,9 +59,13 @@ class UserManager(BaseUserManager["User"]):
 
 
 class User(AbstractBaseUser, PermissionsMixin):
-    """A person with an account."""
+    """A person with an account.
 
-    email = models.EmailField("e-mail address", max_length=254, unique=True)
+    Several may give one address; only one of them can have verified it (see settings,
+    ACCOUNT_PREVENT_ENUMERATION).
+    """
+
+    email = models.EmailField("e-mail address", max_length=254, db_index=True)
     is_staff = models.BooleanField(default=False)
     is_active = models.BooleanField(default=True)
     date_joined = models.DateTimeField(default=timezone.now)
@@ -59,8 +78,63 @@ class User(AbstractBaseUser, PermissionsMixin):
 
     class Meta:
         constraints: ClassVar = [
-            models.UniqueConstraint(Lower("email"), name="user_email_unique_in_any_case")
+            models.CheckConstraint(
+                condition=Q(email=Lower("email")), name="user_email_in_lower_case"
+            )
         ]
 
     def __str__(self) -> str:
         return self.email
+
+
+class GrantQuerySet(models.QuerySet["Grant"]):
+    """The questions that are asked of grants; times are the database's."""
+
+    def current(self) -> GrantQuerySet:
+        """Select grants that have begun and not ended."""
+        return self.filter(Q(ends_at__isnull=True) | Q(ends_at__gt=Now()), begins_at__lte=Now())
+
+
+class Grant(models.Model):
+    """A tier given to an account for a while: by staff, a redeemed code, or a membership.
+
+    Who gives one writes a row and says why; who takes it back sets `ends_at`, so that the row stays
+    as a record. `denpex.accounts.standing` says which one counts.
+    """
+
+    account = models.ForeignKey(User, on_delete=models.CASCADE, related_name="grants")
+    tier = models.CharField(
+        max_length=20,
+        choices=[(key, tier.name) for key, tier in TIERS.items() if key != ANONYMOUS.key],
+    )
+    diagnoses_a_day = models.PositiveIntegerField(
+        null=True, blank=True, help_text="Instead of the tier's own limit; 0 means none at all."
+    )
+    begins_at = models.DateTimeField(default=timezone.now)
+    ends_at = models.DateTimeField(
+        null=True, blank=True, help_text="Empty where it holds until it is taken back."
+    )
+    why = models.CharField(max_length=200)
+    given_by = models.ForeignKey(
+        User,
+        null=True,
+        blank=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        help_text="The member of staff; nobody where a code or a membership gave it.",
+    )
+    created_at = models.DateTimeField(db_default=Now())
+
+    objects = GrantQuerySet.as_manager()
+
+    class Meta:
+        ordering: ClassVar = [F("begins_at").desc(), "-pk"]
+        constraints: ClassVar = [
+            models.CheckConstraint(
+                condition=Q(ends_at__isnull=True) | Q(ends_at__gte=F("begins_at")),
+                name="grant_ends_after_it_begins",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.tier} for account {self.account_id}"

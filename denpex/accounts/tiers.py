@@ -10,12 +10,27 @@ import enum
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-__all__ = ["ANONYMOUS", "TIERS", "Entitlement", "Queue", "Tier", "tiers_of_queue"]
+__all__ = [
+    "ANONYMOUS",
+    "EVALUATION_PERIOD",
+    "TIERS",
+    "WELCOME_DIAGNOSES",
+    "Entitlement",
+    "Queue",
+    "Tier",
+    "rank",
+    "tiers_of_queue",
+]
+
+# What each new account gets besides its days.
+WELCOME_DIAGNOSES = 3
+EVALUATION_PERIOD = dt.timedelta(days=14)
 
 
 class Entitlement(enum.StrEnum):
     """Something that a tier may do besides diagnosing."""
 
+    FULL_FIX = "the full fix on every page"
     HISTORY = "history"
     ALERTS = "alerts"
     FOLLOW_UP = "follow-up questions"
@@ -35,7 +50,8 @@ class Tier:
 
     A limit of 0 means none at all. `diagnoses_a_day_per_address` is for visitors who are known by
     their address alone; None where the address does not matter. `keep_for` is how long a masked
-    log and its verdict are kept.
+    log and its verdict are kept. `log_limit_factor` says how many times DENPEX_LOG_LIMIT_BYTES a
+    log may be.
     """
 
     key: str
@@ -44,10 +60,15 @@ class Tier:
     keep_for: dt.timedelta
     queue: Queue = Queue.STANDARD
     diagnoses_a_day_per_address: int | None = None
+    log_limit_factor: int = 1
     entitlements: frozenset[Entitlement] = frozenset()
 
+    def may(self, entitlement: Entitlement) -> bool:
+        """Say whether this tier includes `entitlement`."""
+        return entitlement in self.entitlements
 
-_ACCOUNT = frozenset({Entitlement.HISTORY})
+
+_ACCOUNT = frozenset({Entitlement.FULL_FIX, Entitlement.HISTORY})
 _ORGANISATION = _ACCOUNT | {Entitlement.ALERTS, Entitlement.API}
 _SCALE = _ORGANISATION | {Entitlement.FOLLOW_UP}
 
@@ -59,17 +80,25 @@ ANONYMOUS = Tier(
     keep_for=dt.timedelta(hours=24),
 )
 
+# From the lowest to the highest.
 TIERS: Mapping[str, Tier] = {
     tier.key: tier
     for tier in (
         ANONYMOUS,
-        Tier("account", "Account", 3, dt.timedelta(days=30), entitlements=_ACCOUNT),
+        Tier(
+            "account",
+            "Account, e-mail not verified",
+            3,
+            dt.timedelta(days=30),
+            entitlements=_ACCOUNT,
+        ),
         Tier("verified", "Verified e-mail", 5, dt.timedelta(days=30), entitlements=_ACCOUNT),
         Tier(
             "organisation",
             "Verified workplace",
             10,
             dt.timedelta(days=90),
+            log_limit_factor=2,
             entitlements=_ORGANISATION,
         ),
         Tier(
@@ -78,6 +107,7 @@ TIERS: Mapping[str, Tier] = {
             50,
             dt.timedelta(days=90),
             queue=Queue.PRIORITY,
+            log_limit_factor=5,
             entitlements=_SCALE,
         ),
         Tier(
@@ -86,10 +116,16 @@ TIERS: Mapping[str, Tier] = {
             50,
             dt.timedelta(days=365),
             queue=Queue.PRIORITY,
+            log_limit_factor=5,
             entitlements=_SCALE,
         ),
     )
 }
+
+
+def rank(key: str) -> int:
+    """Return the place of a tier among all: 0 is the lowest."""
+    return list(TIERS).index(key)
 
 
 def tiers_of_queue(queue: Queue) -> tuple[str, ...]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
+from operator import attrgetter
 
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.probes import ending_pattern, probe_pattern
@@ -33,9 +35,7 @@ class Attempts:
 
     def of(self, line: Line) -> int:
         """Return the attempt that a line belongs to, from 0."""
-        return bisect_right(
-            [start.start for start in self.starts.get(line.file, ())], line.start - 1
-        )
+        return bisect_right(self.starts.get(line.file, ()), line.start - 1, key=_START)
 
     def next_start(self, line: Line) -> Line | None:
         """Return where the attempt after that of `line` begins, or None if it was the last."""
@@ -46,13 +46,13 @@ class Attempts:
 
 def read_attempts(log: Log) -> Attempts:
     """Find the restarts in each file; of several agents, the last to notice ends an attempt."""
-    gave_up = log.lines_with(_GAVE_UP)
+    gave_up = _by_agent(log.lines_with(_GAVE_UP))
     starts: dict[int, list[Line]] = {}
     for agent, failed in _by_agent(log.lines_with(_GROUP_FAILED)).items():
         restarts = [
             line
             for line, following in zip(failed, (*failed[1:], None), strict=True)
-            if not _gives_up(line, following, gave_up, agent)
+            if not _gives_up(line, following, gave_up.get(agent, ()))
             and (following is not None or _works_on(log, line))
         ]
         for number, line in enumerate(restarts):
@@ -65,6 +65,7 @@ def read_attempts(log: Log) -> Attempts:
 
 
 _Agent = tuple[int, object, object, object]
+_START, _KEY = attrgetter("start"), attrgetter("key")
 
 
 def _by_agent(lines: Sequence[Line]) -> Mapping[_Agent, list[Line]]:
@@ -81,11 +82,10 @@ def _agent(line: Line) -> _Agent:
 
 def _works_on(log: Log, line: Line) -> bool:
     """Say whether workers speak after the line: another traceback, or progress."""
+    headers = log.lines_with(_TRACEBACK)
+    later = islice(headers, bisect_right(headers, line.key, key=_KEY), None)
     return (
-        any(
-            each.file == line.file and each.start > line.start and not _is_agents(log, each)
-            for each in log.lines_with(_TRACEBACK)
-        )
+        any(each.file == line.file and not _is_agents(log, each) for each in later)
         or next(lines_of_progress(log, line), None) is not None
     )
 
@@ -96,12 +96,9 @@ def _is_agents(log: Log, header: Line) -> bool:
     return not behind.strip() or any(frame in behind for frame in _AGENT_FRAMES)
 
 
-def _gives_up(line: Line, following: Line | None, gave_up: Sequence[Line], agent: _Agent) -> bool:
+def _gives_up(line: Line, following: Line | None, gave_up: Sequence[Line]) -> bool:
     """Say whether the agent ends with its ChildFailedError before it starts workers again."""
-    return any(
-        line.start < end.start
-        and (following is None or end.start < following.start)
-        and _agent(end) == agent
-        for end in gave_up
-        if end.file == line.file
-    )
+    place = bisect_right(gave_up, line.start, key=_START)
+    if place == len(gave_up):
+        return False
+    return following is None or gave_up[place].start < following.start

@@ -18,6 +18,7 @@ from diagnosis.engine.initiator import find_initiator
 from diagnosis.engine.legible import TOO_LITTLE, is_too_little, why_unreadable
 from diagnosis.engine.log import Log
 from diagnosis.engine.matches import Observation, observe
+from diagnosis.engine.peer_addresses import read_owners
 from diagnosis.engine.recovery import find_recoveries
 from diagnosis.engine.report import Findings, report, unreadable
 from diagnosis.engine.skew import Skew, read_skew
@@ -69,7 +70,8 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
         judgement = judge(events, compiled.catalogue, forced, recovered, clock)
     if not events and is_too_little(log.texts):
         return unreadable(compiled, _coverage(log, 0, None, skew), TOO_LITTLE)
-    initiator = find_initiator(judgement, roster, identities, compiled.catalogue)
+    owners = read_owners(log, subjects, identities)
+    initiator = find_initiator(judgement, roster, identities, owners, compiled.catalogue)
     words = words_of_fate(roster, judgement, ends, initiator.rank)
     return report(
         Findings(

@@ -14,6 +14,7 @@ from diagnosis.engine.matches import Observation
 from diagnosis.engine.probes import (
     INTERRUPTS,
     SIGNALS,
+    WRAPPER_FILES,
     WRAPPER_MESSAGES,
     WRAPPERS,
     probe_pattern,
@@ -60,11 +61,15 @@ class Witness(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """An exception: its type and message as printed, and where in the user's code it was raised."""
+    """An exception: its type and message as printed, and where in the user's code it was raised.
+
+    `wraps` says that it only reports what another process or thread raised.
+    """
 
     type: str
     message: str
     frame: str | None
+    wraps: bool = False
 
     @property
     def name(self) -> str:
@@ -210,7 +215,9 @@ def raised_by(chain: Chain) -> Raised | None:
         return None
     own = next((each for each in told if not _is_wrapper(each)), told[0])
     frame = own.innermost_user_frame or chain.innermost_user_frame
-    return Raised(own.type or "", own.message or "", str(frame) if frame else None)
+    return Raised(
+        own.type or "", own.message or "", str(frame) if frame else None, _is_wrapper(own)
+    )
 
 
 def _unnamed(chain: Chain) -> Raised | None:
@@ -223,8 +230,17 @@ def _unnamed(chain: Chain) -> Raised | None:
 
 
 def _is_wrapper(traceback: Traceback) -> bool:
-    name = (traceback.type or "").rpartition(".")[2]
-    return name in WRAPPERS or (traceback.message or "").startswith(WRAPPER_MESSAGES)
+    return _wraps(traceback.type or "", traceback.message or "") or (
+        not traceback.message and _raised_in(traceback, WRAPPER_FILES)
+    )
+
+
+def _wraps(type_: str, message: str) -> bool:
+    return type_.rpartition(".")[2] in WRAPPERS or message.startswith(WRAPPER_MESSAGES)
+
+
+def _raised_in(traceback: Traceback, files: tuple[str, ...]) -> bool:
+    return bool(traceback.frames) and traceback.frames[-1].file.endswith(files)
 
 
 def _unknown_exceptions(
@@ -275,9 +291,8 @@ def _bare_exceptions(
         found = None if line.key in known else _BARE.match(line.facts.message)
         if found is None:
             continue
-        raised = Raised(
-            found["type"].decode(), (found["message"] or b"").decode("utf-8", "replace"), None
-        )
+        named, message = found["type"].decode(), (found["message"] or b"").decode(errors="replace")
+        raised = Raised(named, message, None, _wraps(named, message))
         subject = subjects.of_line(line)
         folded.setdefault((raised.name, *subject.identity), []).append((line, raised))
     for group in folded.values():
@@ -331,7 +346,7 @@ def _exception_line(chain: Chain, raised: Raised) -> Line:
 def _role_of_unknown(raised: Raised) -> str:
     if raised.type == UNNAMED:
         return "exit"
-    if raised.name in WRAPPERS or raised.message.startswith(WRAPPER_MESSAGES):
+    if raised.wraps:
         return "summary"
     if raised.name in INTERRUPTS:
         return "interrupt"

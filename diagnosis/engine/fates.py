@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 from signal import SIGTERM
 
 from diagnosis.engine.causality import Judgement
@@ -20,6 +21,8 @@ __all__ = ["Presence", "Roster", "fates", "read_roster", "words_of_fate"]
 _MARKS = (b"[rank%d]", b"[rank %d]", b"[Rank %d]", b"rank%d:", b"rank=%d ", b"[RANK%d]")
 _MOST_RANKS = 4096
 _SAMPLE_BYTES = 1 << 18
+_LONGEST_MARK = 16
+_KEY = attrgetter("key")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,50 +53,59 @@ def read_roster(log: Log, identities: Identities, events: Sequence[Event]) -> Ro
     world = identities.world_size
     if world is not None and world > _MOST_RANKS:
         world = None
+    bound = _MOST_RANKS if world is None else world
     named = {*identities.announced, *(event.subject.rank for event in events)}
-    marks = dict(_marks(log))
-    sampled = {rank for ranks in marks.values() for rank in ranks}
     present: dict[int, Presence | None] = {rank: None for rank in named if rank is not None}
-    for rank in {*sampled, *present, *range(world or 0)}:
-        presence = _presence(log, rank, [mark for mark, ranks in marks.items() if ranks])
-        if presence is not None:
-            present[rank] = presence
-    bound = world if world is not None else _MOST_RANKS
+    for mark in _MARKS:
+        for number, text in enumerate(log.texts):
+            for rank, (start, last) in _spans_of_ranks(text.data, mark, bound).items():
+                found = Presence(rank, log.line_at(number, start), log.line_at(number, last))
+                present[rank] = _joined(present.get(rank), found)
     return Roster(world, {rank: found for rank, found in sorted(present.items()) if rank < bound})
 
 
-def _marks(log: Log) -> Iterator[tuple[bytes, set[int]]]:
-    """Yield each mark with the ranks that bear it at either end of a text.
+def _joined(one: Presence | None, other: Presence) -> Presence:
+    """Return where a rank speaks first and last of all that is known."""
+    if one is None:
+        return other
+    return Presence(
+        one.rank,
+        min(one.first, other.first, key=_KEY),
+        max(one.last, other.last, key=_KEY),
+    )
 
-    Searching a large text in vain is dear, so a mark that no end shows is not looked for.
+
+def _spans_of_ranks(data: bytes, mark: bytes, bound: int) -> Mapping[int, tuple[int, int]]:
+    """Return for each rank below `bound` where its mark stands first and last.
+
+    Searching a large text in vain is dear, so a mark that no end shows is not looked for; nor is
+    anything between the ends where both show the same ranks.
     """
-    for mark in _MARKS:
-        pattern = re.compile(re.escape(mark).replace(b"%d", rb"(\d{1,6})"))
-        yield (
-            mark,
-            {
-                int(rank)
-                for text in log.texts
-                for sample in (text.data[:_SAMPLE_BYTES], text.data[-_SAMPLE_BYTES:])
-                for rank in pattern.findall(sample)
-            },
-        )
+    pattern = re.compile(re.escape(mark).replace(b"%d", rb"(\d{1,6})"))
+    behind = max(_SAMPLE_BYTES, len(data) - _SAMPLE_BYTES)
+    early = _places_of_ranks(pattern, data, 0, _SAMPLE_BYTES, bound)
+    late = _places_of_ranks(pattern, data, behind, len(data), bound)
+    between: Mapping[int, tuple[int, int]] = {}
+    if early.keys() != late.keys():
+        begin, end = max(0, _SAMPLE_BYTES - _LONGEST_MARK), behind + _LONGEST_MARK
+        between = _places_of_ranks(pattern, data, begin, end, bound)
+    spans: dict[int, tuple[int, int]] = {}
+    for places in (early, between, late):
+        for rank, (start, last) in places.items():
+            spans[rank] = (spans.get(rank, (start, last))[0], last)
+    return spans
 
 
-def _presence(log: Log, rank: int, marks: Iterable[bytes]) -> Presence | None:
-    """Find the first and last line with one of the rank's marks, by search and not by visiting."""
-    first: Line | None = None
-    last: Line | None = None
-    for mark in marks:
-        literal = mark % rank
-        for number, text in enumerate(log.texts):
-            start = text.data.find(literal)
-            if start < 0:
-                continue
-            early, late = log.line_at(number, start), log.line_at(number, text.data.rfind(literal))
-            first = early if first is None or early.key < first.key else first
-            last = late if last is None or late.key > last.key else last
-    return None if first is None or last is None else Presence(rank, first, last)
+def _places_of_ranks(
+    pattern: re.Pattern[bytes], data: bytes, start: int, end: int, bound: int
+) -> dict[int, tuple[int, int]]:
+    """Return where in a stretch each rank's mark begins first and last."""
+    places: dict[int, tuple[int, int]] = {}
+    for found in pattern.finditer(data, start, end):
+        rank, place = int(found[1]), found.start()
+        if rank < bound:
+            places[rank] = (places.get(rank, (place, place))[0], place)
+    return places
 
 
 def fates(

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from diagnosis.engine.places import PLACES, Placed
 from diagnosis.engine.sightings import Count, IdentityPattern, Sighting, read_sightings
 from diagnosis.engine.sources import NO_WORKERS, Source
 
@@ -102,25 +103,18 @@ class Identities:
         return None
 
     def _by_pid(self, asked: Source) -> int | None:
-        return _only(
-            source.rank
-            for source in self._having["pid"].get(asked.pid or 0, ())
-            if _places_agree(source, asked)
-        )
+        placed = self._having["pid"].get(asked.pid or 0)
+        return None if placed is None else placed.rank_near(asked)
 
     def _by_local_rank(self, asked: Source) -> int | None:
         local_rank = asked.local_rank
         if local_rank is None:
             return None
-        fits = _places_agree if self._one_node else _share_place
-        rank = _only(
-            source.rank
-            for source in self._having["local_rank"].get(local_rank, ())
-            if fits(source, asked)
-        )
-        if rank is None and self._one_node and self._exists(local_rank):
-            return local_rank
-        return rank
+        placed = self._having["local_rank"].get(local_rank)
+        if not self._one_node:
+            return None if placed is None else placed.rank_at(asked)
+        rank = None if placed is None else placed.rank_near(asked)
+        return local_rank if rank is None and self._exists(local_rank) else rank
 
     def _by_label(self, asked: Source) -> int | None:
         if self.labels_are != "rank" or not _is_number(asked.label):
@@ -129,7 +123,7 @@ class Identities:
         return rank if self._exists(rank) else None
 
     def _by_place(self, asked: Source) -> int | None:
-        for place in _PLACES:
+        for place in PLACES:
             at = getattr(asked, place)
             if at is not None and (rank := self._lone_ranks[place].get(at)) is not None:
                 return rank
@@ -161,7 +155,7 @@ class Identities:
         return [self._by_own_name(source) for source in ranked]
 
     @cached_property
-    def _having(self) -> Mapping[str, Mapping[int, Sequence[Source]]]:
+    def _having(self) -> Mapping[str, Mapping[int, Placed]]:
         """Index the processes of known rank by pid and by local rank."""
         index: dict[str, dict[int, list[Source]]] = {"pid": {}, "local_rank": {}}
         for source in self._ranked:
@@ -169,7 +163,10 @@ class Identities:
                 value = getattr(source, name)
                 if value is not None:
                     by_value.setdefault(value, []).append(source)
-        return index
+        return {
+            name: {value: Placed(sources) for value, sources in by_value.items()}
+            for name, by_value in index.items()
+        }
 
     @property
     def _size(self) -> int:
@@ -189,8 +186,8 @@ class Identities:
             return True
         pairs = {
             (source.rank, source.local_rank)
-            for of_local_rank in self._having["local_rank"].values()
-            for source in of_local_rank
+            for source in self._ranked
+            if source.local_rank is not None
         }
         if self.world is None or any(rank != local_rank for rank, local_rank in pairs):
             return False
@@ -199,7 +196,7 @@ class Identities:
 
     @cached_property
     def _lone_ranks(self) -> Mapping[str, Mapping[str, int]]:
-        return {place: dict(_lone_ranks(self._ranked, place)) for place in _PLACES}
+        return {place: dict(_lone_ranks(self._ranked, place)) for place in PLACES}
 
     @cached_property
     def _groups_differ(self) -> bool:
@@ -211,8 +208,6 @@ class Identities:
 
 _T = TypeVar("_T")
 _UNKNOWN = RankFacts()
-# Where a process runs, the narrowest first.
-_PLACES = ("pod", "host", "label")
 
 
 def read_identities(log: Log) -> Identities:
@@ -347,36 +342,6 @@ def _lone_ranks(ranked: Sequence[Source], place: str) -> Iterator[tuple[str, int
     if len(ranks) > 1 and all(len(found) == 1 for found in ranks.values()):
         for at, found in ranks.items():
             yield at, found.pop()
-
-
-def _places_agree(one: Source, other: Source) -> bool:
-    """Say whether two processes may be on one node: no place is told of both and differs."""
-    return all(
-        left is None or right is None or _same_place(left, right)
-        for left, right in _places_of_both(one, other)
-    )
-
-
-def _share_place(one: Source, other: Source) -> bool:
-    """Say whether two processes are on one node."""
-    return _places_agree(one, other) and any(
-        left is not None and right is not None for left, right in _places_of_both(one, other)
-    )
-
-
-def _places_of_both(one: Source, other: Source) -> Iterator[tuple[str | None, str | None]]:
-    for place in _PLACES:
-        yield getattr(one, place), getattr(other, place)
-
-
-def _same_place(one: str, other: str) -> bool:
-    """Compare names of hosts, one of which may have its domain."""
-    return one == other or one.startswith(f"{other}.") or other.startswith(f"{one}.")
-
-
-def _only(ranks: Iterable[int | None]) -> int | None:
-    found = {rank for rank in ranks if rank is not None}
-    return found.pop() if len(found) == 1 else None
 
 
 def _first(one: _T | None, other: _T | None) -> _T | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.causality import Judgement, ranks_of
 from diagnosis.engine.events import Event
 from diagnosis.engine.fates import Roster
 from diagnosis.engine.identities import Identities
+from diagnosis.engine.peer_addresses import follow
 from encyclopedia.catalogue import Catalogue
 
 __all__ = ["Initiator", "find_initiator"]
@@ -19,6 +20,8 @@ _TOGETHER = (
     "Ranks {ranks} report it together, line between line; the log tells no first among them."
 )
 _EFFECTS = "The line names no rank; what follows from it shows on rank {rank} alone."
+_SINK = "The lost connections lead to {address}."
+_SINK_BEHIND = "The lost connections lead to {address}; {through}, lost as well, lost it."
 _SILENT = (
     "Rank {rank} is the only one of {ranks} that reports nothing, and the others report that they"
     " lost or waited for a peer."
@@ -41,17 +44,28 @@ class Initiator:
 
 
 def find_initiator(
-    judgement: Judgement, roster: Roster, identities: Identities, catalogue: Catalogue
+    judgement: Judgement,
+    roster: Roster,
+    identities: Identities,
+    owners: Mapping[str, str],
+    catalogue: Catalogue,
 ) -> Initiator:
-    """Name the rank that failed first, or nobody where the log does not tell."""
+    """Name the rank that failed first, or nobody where the log does not tell.
+
+    `owners` are hosts by address.
+    """
     root = judgement.root
     if root is None:
         return Initiator()
-    if not _speaks_of_others(root, catalogue):
-        return _of_root(judgement, root, roster, catalogue)
-    return _by_elimination(judgement, roster, identities) or Initiator(
-        host=_common_host((root, *judgement.peers))
-    )
+    if _speaks_of_others(root, catalogue):
+        found = _by_elimination(judgement, roster, identities)
+        host = _common_host((root, *judgement.peers))
+    else:
+        found = _of_root(judgement, root, roster, catalogue)
+        host = found.host
+    if found is not None and (found.rank is not None or root.role in ("cause", "crash", "exit")):
+        return found
+    return _by_addresses(judgement, roster, identities, owners) or found or Initiator(host=host)
 
 
 def _speaks_of_others(root: Event, catalogue: Catalogue) -> bool:
@@ -133,6 +147,38 @@ def _of_effects(judgement: Judgement, catalogue: Catalogue) -> Initiator | None:
     )
 
 
+def _by_addresses(
+    judgement: Judgement, roster: Roster, identities: Identities, owners: Mapping[str, str]
+) -> Initiator | None:
+    """Return the node that the lost connections lead to, and its rank where only one is silent."""
+    complaining = _complaining(judgement)
+    sink = follow(complaining, owners)
+    if sink is None:
+        return None
+    words = _SINK_BEHIND if sink.through else _SINK
+    silent = set(roster.ranks) - set(ranks_of(complaining))
+    there = [rank for rank in silent if sink.host and identities.of_rank(rank).host == sink.host]
+    alone = there[0] if len(there) == 1 else None
+    return Initiator(
+        rank=alone,
+        local_rank=None if alone is None else identities.of_rank(alone).local_rank,
+        host=sink.host or sink.address,
+        basis=None if alone is None else "eliminated",
+        reasons=(words.format(address=sink.address, through=", ".join(sink.through)),),
+        witnesses=tuple(complaining[:2]),
+    )
+
+
+def _complaining(judgement: Judgement) -> list[Event]:
+    """Return what tells of others: symptoms and consequences, first the root and its like."""
+    root = judgement.root
+    events = [*(() if root is None else (root,)), *judgement.peers]
+    events.extend(
+        each.event for each in judgement.explained if each.event.role in ("symptom", "consequence")
+    )
+    return [event for event in events if not event.repeats]
+
+
 def _common_host(events: Sequence[Event]) -> str | None:
     hosts = {event.subject.host for event in events}
     return next(iter(hosts)) if len(hosts) == 1 else None
@@ -142,12 +188,7 @@ def _by_elimination(
     judgement: Judgement, roster: Roster, identities: Identities
 ) -> Initiator | None:
     """Return the one rank that all others complain of and that says nothing itself."""
-    root = judgement.root
-    complaining = [
-        each.event for each in judgement.explained if each.event.role in ("symptom", "consequence")
-    ]
-    complaining.extend(judgement.peers if root is None else (root, *judgement.peers))
-    complaining = [event for event in complaining if not event.repeats]
+    complaining = _complaining(judgement)
     silent = set(roster.ranks) - set(ranks_of(complaining))
     if len(silent) != 1 or len(ranks_of(complaining)) < 2:
         return None

@@ -16,6 +16,8 @@ _SHORTEST_LOG = 80
 
 _SAMPLE_BYTES = 1 << 16
 _LARGEST_CONTROL_SHARE = 0.1
+# Text in an old encoding of Asia is no UTF-8 either, but has no control characters.
+_LARGEST_SHARES_TOGETHER = (0.02, 0.2)
 # Magic numbers of files that people take for logs: from the file formats' own descriptions.
 _MAGIC = (
     (b"\x7fELF", "an ELF program"),
@@ -66,6 +68,16 @@ def _reason(text: Text) -> str | None:
     if _INK.search(text.data) is None:
         return "There is no text to read."
     control = len(head) - len(head.translate(None, _CONTROL))
-    if control > len(head) * _LARGEST_CONTROL_SHARE:
+    if control > len(head) * _LARGEST_CONTROL_SHARE or _is_noise(head, control):
         return "This is binary data, not a log."
     return None
+
+
+def _is_noise(head: bytes, control: int) -> bool:
+    """Say whether control characters stand among bytes that are no UTF-8."""
+    share_of_control, share_of_others = _LARGEST_SHARES_TOGETHER
+    if control <= len(head) * share_of_control:
+        return False
+    return head.decode("utf-8", "replace").count("\N{REPLACEMENT CHARACTER}") > (
+        len(head) * share_of_others
+    )

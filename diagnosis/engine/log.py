@@ -5,11 +5,11 @@ Only matched lines are parsed, and each of them once.
 
 from __future__ import annotations
 
-import operator
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import accumulate
+from itertools import accumulate, groupby
+from operator import attrgetter, itemgetter
 
 from diagnosis.engine.anchors import is_anchored, pattern_of, stands_in
 from diagnosis.engine.compiled import Compiled
@@ -23,15 +23,20 @@ from diagnosis.engine.wrapped import joined_lines, raised_in_paragraphs
 
 __all__ = ["Line", "Log", "Speaker", "read"]
 
+# By the index of the pattern: file, and offset just behind the match; ascending.
+Hits = dict[int, list[tuple[int, int]]]
 # What tells one printing process from another.
 Speaker = tuple[object, ...]
-_SPEAKER_FIELDS = operator.attrgetter(
+_SPEAKER_FIELDS = attrgetter(
     "rank", "local_rank", "host", "pod", "container", "pid", "label", "service_pid"
 )
 _NOBODY: Speaker = _SPEAKER_FIELDS(Source())
 
 # Around these a message may have been cut.
 _TRACEBACK, _EXCEPTION = probe_pattern("traceback"), probe_pattern("exception")
+# So many hits are looked at; where there are more, of the most frequent patterns only the first and
+# the last of each file, so that a flood of one line costs no more than its scan.
+MOST_HITS = 1 << 15
 # What is read of a line: the message of a failure stands in its first kilobytes.
 LINE_BYTES = 4096
 
@@ -67,9 +72,12 @@ class Log:
 
     texts: tuple[Text, ...]
     compiled: Compiled
-    hits: dict[int, list[tuple[int, int]]]
+    hits: Hits
     joined: dict[tuple[int, int], bytes] = field(default_factory=dict)
     searched: dict[tuple[BytePattern, int, int], list[int]] = field(default_factory=dict)
+    searched_by_rank: dict[tuple[BytePattern, int, int], dict[int | None, list[int]]] = field(
+        default_factory=dict
+    )
     _lines: dict[tuple[int, int], Line] = field(default_factory=dict)
     year: int | None = None
     _inherited: tuple[Sections, ...] = ()
@@ -168,10 +176,12 @@ class Log:
 def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
     """Make the files even and find all patterns in one pass over each."""
     texts = tuple(prepare(file, compiled.envelopes.unfold) for file in files)
-    hits: dict[int, list[tuple[int, int]]] = {}
+    hits: Hits = {}
     for number, text in enumerate(texts):
         for index, end in compiled.scanner.scan(text.data):
             hits.setdefault(index, []).append((number, end))
+    if sum(map(len, hits.values())) > MOST_HITS:
+        hits = _thinned(hits)
     sections = tuple(_sections(number, text, hits, compiled) for number, text in enumerate(texts))
     years = (year_told(text.data) for text in texts)
     year = next((each for each in years if each is not None), None)
@@ -179,6 +189,33 @@ def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
     for number in range(len(texts)):
         _add_wrapped(log, number)
     return log
+
+
+def _thinned(hits: Hits) -> Hits:
+    """Return MOST_HITS hits or about as many, with one bound for all patterns and files."""
+    by_file = {
+        (index, file): list(of_file)
+        for index, found in hits.items()
+        for file, of_file in groupby(found, key=itemgetter(0))
+    }
+    bound = _bound(sorted(map(len, by_file.values())))
+    thinned: Hits = {}
+    for (index, _file), found in by_file.items():
+        if len(found) > bound:
+            found[bound // 2 : len(found) - bound // 2] = []
+        thinned.setdefault(index, []).extend(found)
+    return thinned
+
+
+def _bound(lengths: Sequence[int]) -> int:
+    """Return how many of each group may stay so that MOST_HITS stay; lengths are ascending."""
+    most = MOST_HITS
+    for place, length in enumerate(lengths):
+        left = len(lengths) - place
+        if length * left > most:
+            return max(2, most // left)
+        most -= length
+    return lengths[-1] if lengths else 0
 
 
 def _sections(

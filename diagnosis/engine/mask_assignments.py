@@ -22,7 +22,7 @@ from diagnosis.engine.mask_spans import (
     is_placeholder,
     is_random,
 )
-from diagnosis.engine.mask_values import Setting, Value, values, whole
+from diagnosis.engine.mask_values import BareEnds, Setting, Value, values, whole
 
 if TYPE_CHECKING:
     from diagnosis.engine.mask_files import Mask
@@ -92,9 +92,10 @@ class _Name:
 
 
 def assignment(mask: Mask) -> Find:
-    """Return the finder of assignments; `words` of the mask are the policy."""
+    """Return the finder of assignments in one text; `words` of the mask are the policy."""
     strength = functools.lru_cache(maxsize=4096)(functools.partial(_strength, mask.words))
     stand_ins = mask.words["values"]
+    ends = BareEnds()
 
     def find(text: bytes, floor: int, end: int, _least: int, _most: int) -> Found:
         read = _read_name(text, floor, end)
@@ -106,7 +107,7 @@ def assignment(mask: Mask) -> Find:
             return NOTHING
         kind = "password" if _is_password(name.text) else "token"
         spans = []
-        for value in values(text, begin, name.setting):
+        for value in values(text, begin, name.setting, ends):
             identity = value.of(text)
             if not identity or identity.lower().strip(_AROUND_WORDS) in stand_ins:
                 continue

@@ -7,17 +7,21 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from diagnosis.engine.addresses import ADDRESS_REACH, ip_v4, is_plain
-from diagnosis.engine.mask_spans import Span
+from diagnosis.engine.mask_finders import FINDERS
+from diagnosis.engine.mask_spans import Find, Span, end_of
 from diagnosis.engine.scanner import OVERLAP_BYTES, Scanner, windows
 
 if TYPE_CHECKING:
+    from diagnosis.engine.mask_files import Mask
     from diagnosis.engine.masking import Masker
 
-__all__ = ["Search", "Spread"]
+__all__ = ["Search", "Spread", "words_of"]
 
 # Hits of these finders are read together.
 _IP_V4, _VERSION = "ip_v4", "version"
 _KNOWN_ADDRESSES = 1 << 16
+_WORD = re.compile(rb"[^ \t\r\n]*+")
+_BLANKS = (b" ", b"\t", b"\r", b"\n")
 # Secrets that spread: at most so many, and of such a length that no common word is one.
 _SPREAD_VALUES = 256
 _SPREAD_LENGTHS = range(8, 513)
@@ -36,6 +40,8 @@ class Search:
         self._text = text
         self._spread = spread
         self._betrayed = betrayed
+        # Of this text alone: a finder may note where it has been.
+        self._finders: dict[str, Find] = {}
         # Up to where each mask has looked.
         self._floors: dict[str, int] = {}
         # What an address and the bytes beside it were judged to be: logs repeat themselves.
@@ -76,12 +82,19 @@ class Search:
         owner = self._masker.owners[index]
         least, most = self._masker.reaches[index]
         floor = self._floors.get(owner.id, 0)
-        spans, reached = self._masker.finder(owner)(self._text, floor, end, least, most)
+        spans, reached = self._finder(owner)(self._text, floor, end, least, most)
         if reached > floor:
             self._floors[owner.id] = reached
         if owner.spread:
             self._betrayed.update((span[3], None) for span in spans if _may_spread(span[3]))
         return spans
+
+    def _finder(self, owner: Mask) -> Find:
+        """Return the finder of a mask, made when it is first needed."""
+        finder = self._finders.get(owner.id)
+        if finder is None:
+            finder = self._finders[owner.id] = FINDERS[owner.finder](owner)
+        return finder
 
     def _addresses(self, ends: Sequence[int], versions: set[int]) -> list[Span]:
         """Return the IPv4 addresses whose fourth number begins before these offsets."""
@@ -139,6 +152,25 @@ def _is_joined(window: bytes, begin: int, stop: int) -> bool:
 def _may_spread(value: bytes) -> bool:
     """Say whether a secret is so long and odd that it can be looked for without its context."""
     return len(value) in _SPREAD_LENGTHS and not _SPREAD_NEVER.match(value)
+
+
+def words_of(text: bytes, windows: Iterator[list[Span]]) -> Iterator[list[Span]]:
+    """Yield the spans widened to the blanks around them, each word once."""
+    reached = 0
+    for spans in windows:
+        words: list[Span] = []
+        for start, end, kind, _ in spans:
+            if end <= reached:
+                continue
+            begin = _word_start(text, reached, start)
+            reached = end_of(_WORD, text, end)
+            words.append((begin, reached, kind, text[begin:reached]))
+        yield words
+
+
+def _word_start(text: bytes, floor: int, start: int) -> int:
+    """Return the offset behind the last blank before `start`."""
+    return 1 + max(floor - 1, *(text.rfind(blank, floor, start) for blank in _BLANKS))
 
 
 def _settled(spans: list[Span], limit: int) -> tuple[list[Span], list[Span]]:

@@ -34,8 +34,16 @@ LINE_END = re.compile(rb"\r?\n|\r")
 JUDGED = 256
 
 # Others' placeholders, and what documentation prints where a secret would stand.
-_PLACEHOLDER = re.compile(
-    rb"\*{3}|\.{3}|\xe2\x80\xa6|[xX]{5}|\A[<%${]|\A(?:\[|&lt;)|(?i:redacted|masked|your[_-])"
+_STAND_IN_BEGINS = (b"<", b"%", b"$", b"{", b"[", b"&lt;")
+_STAND_IN_HOLDS = (
+    b"***",
+    b"...",
+    b"\xe2\x80\xa6",
+    b"xxxxx",
+    b"redacted",
+    b"masked",
+    b"your_",
+    b"your-",
 )
 # So many characters of only two sorts fill a place.
 _FILLER = 8
@@ -45,8 +53,10 @@ _BOTH_CASES = re.compile(rb"[a-z].*[A-Z]|[A-Z].*[a-z]", re.DOTALL)
 
 def is_placeholder(value: bytes) -> bool:
     """Say whether the value only stands for a secret."""
-    judged = value[:JUDGED]
-    return bool(_PLACEHOLDER.search(judged)) or (len(judged) >= _FILLER and len(set(judged)) <= 2)
+    judged = value[:JUDGED].lower()
+    if judged.startswith(_STAND_IN_BEGINS) or any(mark in judged for mark in _STAND_IN_HOLDS):
+        return True
+    return len(judged) >= _FILLER and len(set(value[:JUDGED])) <= 2
 
 
 def has_digit(value: bytes) -> bool:

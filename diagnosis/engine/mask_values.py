@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from diagnosis.engine.mask_spans import LINE_END, Range, end_of
 
-__all__ = ["Setting", "Value", "values", "whole"]
+__all__ = ["BareEnds", "Setting", "Value", "values", "whole"]
 
 # Before a value: blanks, YAML's tag, the bracket of a list or a call, Python's prefix, the quote.
 _OPENING = re.compile(
@@ -51,17 +51,39 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """The value of an assignment: several ranges where it has several lines."""
+    """The value of an assignment: several ranges where it has several lines.
+
+    `runs_on` says that it is bare and goes on behind what was read of it.
+    """
 
     ranges: tuple[Range, ...]
     quoted: bool
+    runs_on: bool = False
 
     def of(self, text: bytes) -> bytes:
         """Return the value without the line ends inside it."""
         return b"".join(text[start:stop] for start, stop in self.ranges)
 
 
-def values(text: bytes, begin: int, setting: Setting) -> list[Value]:
+class BareEnds:
+    """Tells where the bare values of one text end; values that overlap are read once."""
+
+    def __init__(self) -> None:
+        self._begin = self._end = 0
+        self._runs_on = False
+
+    def end(self, text: bytes, begin: int) -> tuple[int, bool]:
+        """Return where the value that begins here ends, and whether it runs on behind that."""
+        if not self._begin <= begin < self._end:
+            judged = text[begin : end_of(_BARE, text, begin)]
+            end = _BARE_END.search(judged)
+            self._begin = begin
+            self._end = begin + (end.start() if end else len(judged))
+            self._runs_on = self._end - begin == _JUDGED
+        return self._end, self._runs_on
+
+
+def values(text: bytes, begin: int, setting: Setting, ends: BareEnds) -> list[Value]:
     """Return what is assigned at `begin`: one value, those of a list in brackets, or none."""
     if setting.encoded:
         return _one((begin, end_of(_ENCODED, text, begin)), quoted=True)
@@ -70,27 +92,27 @@ def values(text: bytes, begin: int, setting: Setting) -> list[Value]:
     if block or not opening:
         return [block] if block else []
     if opening["list"]:
-        return _listed(text, opening)
+        return _listed(text, opening, ends)
     start, quote = opening.end(), opening["quote"] or setting.quote
     if quote:
         return [_quoted(text, start, quote)]
-    end = _line_end(text, start, setting) if setting.own_line else _bare_end(text, start)
-    return _one((start, end), quoted=False)
+    end, runs_on = _line_end(text, start, setting) if setting.own_line else ends.end(text, start)
+    return _one((start, end), quoted=False, runs_on=runs_on)
 
 
 def whole(text: bytes, value: Value) -> tuple[Range, ...]:
     """Return all of a value: of a bare one, only the front has been read so far."""
-    begin, stop = value.ranges[-1]
-    if value.quoted or stop - begin < _JUDGED:
+    if not value.runs_on:
         return value.ranges
+    begin, _ = value.ranges[-1]
     return (*value.ranges[:-1], (begin, end_of(_BARE_WHOLE, text, begin)))
 
 
-def _one(span: Range, *, quoted: bool) -> list[Value]:
-    return [Value((span,), quoted)] if span[1] > span[0] else []
+def _one(span: Range, *, quoted: bool, runs_on: bool = False) -> list[Value]:
+    return [Value((span,), quoted, runs_on)] if span[1] > span[0] else []
 
 
-def _listed(text: bytes, opening: re.Match[bytes]) -> list[Value]:
+def _listed(text: bytes, opening: re.Match[bytes], ends: BareEnds) -> list[Value]:
     listed: list[Value] = []
     for _ in range(_MOST_OF_LIST):
         quote = opening["quote"]
@@ -98,7 +120,8 @@ def _listed(text: bytes, opening: re.Match[bytes]) -> list[Value]:
         if quote:
             value = _quoted(text, begin, quote)
         else:
-            value = Value(((begin, _bare_end(text, begin)),), quoted=False)
+            end, runs_on = ends.end(text, begin)
+            value = Value(((begin, end),), quoted=False, runs_on=runs_on)
         listed.append(value)
         comma = _NEXT_OF_LIST.match(text, value.ranges[-1][1] + len(quote or b""))
         next_opening = _OPENING.match(text, comma.end()) if comma else None
@@ -108,19 +131,14 @@ def _listed(text: bytes, opening: re.Match[bytes]) -> list[Value]:
     return listed
 
 
-def _bare_end(text: bytes, begin: int) -> int:
-    judged = text[begin : end_of(_BARE, text, begin)]
-    end = _BARE_END.search(judged)
-    return begin + (end.start() if end else len(judged))
-
-
-def _line_end(text: bytes, begin: int, setting: Setting) -> int:
+def _line_end(text: bytes, begin: int, setting: Setting) -> tuple[int, bool]:
     judged = text[begin : end_of(_LINE_VALUE, text, begin)]
     end = _LINE_VALUE_END.search(judged)
     if end:
-        return begin + end.start()
+        return begin + end.start(), False
     stop = begin + len(judged)
-    return end_of(_MORE_WORDS, text, stop) if setting.words else stop
+    more = end_of(_MORE_WORDS, text, stop) if setting.words else stop
+    return more, len(judged) == _JUDGED
 
 
 def _quoted(text: bytes, begin: int, quote: bytes) -> Value:

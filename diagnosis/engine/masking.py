@@ -21,9 +21,8 @@ from itertools import chain
 
 from diagnosis.engine.cache import Recipe, digest_of_files, load_or_build
 from diagnosis.engine.mask_files import FOLDER, KINDS, Mask, load_masks
-from diagnosis.engine.mask_finders import FINDERS
-from diagnosis.engine.mask_search import Search, Spread
-from diagnosis.engine.mask_spans import Find, Span
+from diagnosis.engine.mask_search import Search, Spread, words_of
+from diagnosis.engine.mask_spans import Span
 from diagnosis.engine.mask_views import View, view
 from diagnosis.engine.scanner import Scanner
 from diagnosis.engine.text import LogFile
@@ -39,6 +38,8 @@ _BESIDE_BYTES = 512
 _GAP = b"\n\n\n"
 # Where placeholders stand so densely, all is looked at again: cutting it up would cost more.
 _DENSE_BYTES = 256
+# Values glued to values are uncovered one a pass; after so many passes the word is hidden whole.
+_PASSES_BY_VALUE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +102,6 @@ class Masker:
         self.scanner = scanner or Scanner(anchors(masks))
         self.owners = [each for each in masks for _ in each.anchors]
         self.reaches = [(least, most) for each in masks for _, least, most in each.anchors]
-        self._finders: dict[str, Find] = {}
-
-    def finder(self, owner: Mask) -> Find:
-        """Return the finder of a mask, made when it is first needed."""
-        finder = self._finders.get(owner.id)
-        if finder is None:
-            finder = self._finders[owner.id] = FINDERS[owner.finder](owner)
-        return finder
 
     def mask(self, logs: Sequence[LogFile]) -> Masked:
         """Return `logs` masked; see the function of the same name.
@@ -122,17 +115,27 @@ class Masker:
         if betrayed:
             output = _Output(views)
             self._pass(output, views, Spread(betrayed))
+        passes = 1
         while self._finds_more(output.beside()):
             views = [view(log) for log in output.logs]
             output.begin_again()
-            self._pass(output, views, None)
+            passes += 1
+            self._pass(output, views, None, whole_words=passes > _PASSES_BY_VALUE)
         return Masked(tuple(output.logs), output.replacements())
 
-    def _pass(self, output: _Output, views: Sequence[View], spread: Spread | None) -> list[bytes]:
+    def _pass(
+        self,
+        output: _Output,
+        views: Sequence[View],
+        spread: Spread | None,
+        *,
+        whole_words: bool = False,
+    ) -> list[bytes]:
         """Write the views masked; return the secrets that should be hidden everywhere."""
         betrayed: dict[bytes, None] = {}
         for each in views:
-            output.write(each, Search(self, each.text, spread, betrayed).spans())
+            found = Search(self, each.text, spread, betrayed).spans()
+            output.write(each, words_of(each.text, found) if whole_words else found)
         return list(betrayed)
 
     def _finds_more(self, beside: bytes) -> bool:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from operator import attrgetter
 
 from diagnosis.engine.anchors import pattern_of
 from diagnosis.engine.log import Line, Log
@@ -41,11 +44,12 @@ class Observation:
 def observe(log: Log, chains: Sequence[Chain]) -> list[Observation]:
     """Return the observations of all signatures, in the order of their lines."""
     chain_of = {line.key: index for index, chain in enumerate(chains) for line in chain.lines()}
+    surroundings = _Surroundings(log, chains)
     found = [
         observation
         for failure in log.compiled.catalogue
         for signature in failure.signatures
-        for observation in _observations(log, failure, signature, chains, chain_of)
+        for observation in _observations(log, failure, signature, surroundings, chain_of)
     ]
     return sorted(found, key=lambda each: (each.key, each.failure, each.signature))
 
@@ -54,7 +58,7 @@ def _observations(
     log: Log,
     failure: Failure,
     signature: Signature,
-    chains: Sequence[Chain],
+    surroundings: _Surroundings,
     chain_of: Mapping[tuple[int, int], int],
 ) -> Iterator[Observation]:
     seen: set[tuple[int, int]] = set()
@@ -63,9 +67,8 @@ def _observations(
             continue
         seen.add(line.key)
         chain = chain_of.get(line.key)
-        place = _Place(log, line, None if chain is None else chains[chain])
-        if all(place.holds(each) for each in signature.requires) and not any(
-            place.holds(each) for each in signature.excludes
+        if all(surroundings.hold(each, line, chain) for each in signature.requires) and not any(
+            surroundings.hold(each, line, chain) for each in signature.excludes
         ):
             captured = capture(signature.captures, log.around(line, end))
             yield Observation(
@@ -73,44 +76,72 @@ def _observations(
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
-    """Where a hit stands, so that "within the event, the source, the log" can be answered."""
+class _Surroundings:
+    """What stands around hits: answers "within the event, the source, the log" by look-up."""
 
-    log: Log
-    line: Line
-    chain: Chain | None
+    def __init__(self, log: Log, chains: Sequence[Chain]) -> None:
+        self._log = log
+        self._chains = chains
+        self._keys: dict[str, AbstractSet[tuple[int, int]]] = {}
+        self._speakers: dict[str, AbstractSet[tuple[object, ...]]] = {}
+        self._chains_with: dict[tuple[str, int], bool] = {}
 
-    def holds(self, requirement: Requirement) -> bool:
-        """Say whether the requirement's pattern was hit within its reach."""
-        lines = self.log.lines_with(requirement.pattern)
-        if requirement.within == "log":
+    def hold(self, requirement: Requirement, line: Line, chain: int | None) -> bool:
+        """Say whether the requirement's pattern was hit within its reach of `line`.
+
+        `chain` is the index of the chain of tracebacks that the line belongs to.
+        """
+        pattern = requirement.pattern
+        lines = self._log.lines_with(pattern)
+        if not lines or requirement.within == "log":
             return bool(lines)
         if requirement.within == "source":
-            return any(self._same_source(line) for line in lines)
-        return any(self._same_event(line) for line in lines)
+            return _speaker(line) in self._speakers_of(pattern)
+        return (
+            line.key in self._keys_of(pattern)
+            or (chain is not None and self._chain_has(pattern, chain))
+            or any(_speaker(each) == _speaker(line) for each in self._near(lines, line))
+        )
 
-    def _same_source(self, line: Line) -> bool:
-        return line.file == self.line.file and _speaker(line) == _speaker(self.line)
+    def _keys_of(self, pattern: str) -> AbstractSet[tuple[int, int]]:
+        if pattern not in self._keys:
+            self._keys[pattern] = {each.key for each in self._log.lines_with(pattern)}
+        return self._keys[pattern]
 
-    def _same_event(self, line: Line) -> bool:
-        if line.key == self.line.key:
-            return True
-        if self.chain is not None and any(line.key == each.key for each in self.chain.lines()):
-            return True
-        return self._same_source(line) and self._near(line)
+    def _speakers_of(self, pattern: str) -> AbstractSet[tuple[object, ...]]:
+        if pattern not in self._speakers:
+            lines = self._log.lines_with(pattern)
+            self._speakers[pattern] = {_speaker(each) for each in lines}
+        return self._speakers[pattern]
 
-    def _near(self, line: Line) -> bool:
-        first, last = sorted((line, self.line), key=lambda each: each.start)
-        if last.start - first.start > EVENT_BYTES:
-            return False
-        between = self.log.texts[line.file].data.count(b"\n", first.start, last.start)
-        return between <= EVENT_REACH
+    def _chain_has(self, pattern: str, chain: int) -> bool:
+        asked = pattern, chain
+        if asked not in self._chains_with:
+            keys = self._keys_of(pattern)
+            self._chains_with[asked] = any(each.key in keys for each in self._chains[chain].lines())
+        return self._chains_with[asked]
+
+    def _near(self, lines: Sequence[Line], line: Line) -> Iterator[Line]:
+        """Yield those of `lines` that stand so few lines from `line` that one event holds both."""
+        place = bisect_left(lines, line.key, key=_KEY)
+        data = self._log.texts[line.file].data
+        for each in lines[max(0, place - EVENT_REACH) : place + EVENT_REACH]:
+            first, last = sorted((each.start, line.start))
+            if (
+                each.file == line.file
+                and last - first <= EVENT_BYTES
+                and data.count(b"\n", first, last) <= EVENT_REACH
+            ):
+                yield each
+
+
+_KEY = attrgetter("key")
 
 
 def _speaker(line: Line) -> tuple[object, ...]:
     source = line.facts.source
     return (
+        line.file,
         source.rank,
         source.local_rank,
         source.host,

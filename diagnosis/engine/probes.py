@@ -15,6 +15,7 @@ __all__ = [
     "SIGNALS",
     "STACK",
     "WRAPPERS",
+    "WRAPPER_FILES",
     "WRAPPER_MESSAGES",
     "Ending",
     "Probe",
@@ -127,6 +128,8 @@ PROBES = (
     Probe("ray-quoted-error", r"\[Rank \d{1,6} Error Snippet\]:"),
     # torch/multiprocessing/spawn.py: the error of a child, quoted by its parent
     Probe("spawn-quoted-error", r"-- Process \d{1,6} terminated with the following error:"),
+    # NCCL's misc/socket.cc and bootstrap.cc, with the sign of an interface's index and without
+    Probe("own-address", r"NCCL INFO (?:NET/Socket|NET/IB|Bootstrap) ?: ?Using "),
     Probe("elastic-gave-up", r"ChildFailedError: ?$"),
     *(Probe(ending.probe, ending.pattern) for ending in ENDINGS),
 )
@@ -222,6 +225,8 @@ WRAPPER_MESSAGES = (
     "Engine core initialization failed",  # vllm/v1/engine/core_client.py
     "Engine process failed to start",  # vllm/engine/multiprocessing/client.py
 )
+# The same where the message begins below the line of the exception: the files that raise it.
+WRAPPER_FILES = ("torch/multiprocessing/spawn.py",)
 INTERRUPTS = frozenset({"KeyboardInterrupt"})
 
 

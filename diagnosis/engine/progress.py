@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.patterns import BytePattern
@@ -27,13 +27,16 @@ _START = BytePattern(
 # How far behind a fault the resumed work is looked for.
 _REACH_BYTES = 4 << 20
 # What is searched at a time, and how far a match may reach into what follows.
-_BLOCK_BYTES = 1 << 16
+_BLOCK_BYTES = 1 << 14
 _LONGEST_MATCH = 64
 
 
-def lines_of_progress(log: Log, line: Line) -> Iterator[Line]:
-    """Yield the lines behind `line` that count steps, batches or epochs."""
-    return _lines_with(log, _PROGRESS, line.file, line.end)
+def lines_of_progress(log: Log, line: Line, rank: int | None = None) -> Iterator[Line]:
+    """Yield the lines behind `line` that count steps, batches or epochs.
+
+    With `rank`, those that it may have printed: its own, and those of which no rank is known.
+    """
+    return _lines_with(log, _PROGRESS, line, rank)
 
 
 def counter_of(line: Line) -> bytes:
@@ -42,26 +45,43 @@ def counter_of(line: Line) -> bytes:
     return line.facts.message if bar is None else line.facts.message[bar.start : bar.end]
 
 
-def lines_of_success(log: Log, line: Line) -> Iterator[Line]:
-    """Yield the lines behind `line` that say that the work is done."""
-    return _lines_with(log, _FINISHED, line.file, line.end)
+def lines_of_success(log: Log, line: Line, rank: int | None = None) -> Iterator[Line]:
+    """Yield the lines behind `line` that say that the work is done; `rank` as above."""
+    return _lines_with(log, _FINISHED, line, rank)
 
 
 def lines_of_start(log: Log, line: Line) -> Iterator[Line]:
     """Yield the lines behind `line` on which a run begins or is taken up."""
-    return _lines_with(log, _START, line.file, line.end)
+    return _lines_with(log, _START, line, None)
 
 
-def _lines_with(log: Log, pattern: BytePattern, file: int, start: int) -> Iterator[Line]:
-    """Yield the lines behind `start` with a match; a block is searched once, however many ask."""
-    size = len(log.texts[file].data)
-    last = min(start + _REACH_BYTES, size)
+def _lines_with(log: Log, pattern: BytePattern, behind: Line, rank: int | None) -> Iterator[Line]:
+    """Yield the lines behind one with a match; a block is searched once, however many ask."""
+    file, start = behind.file, behind.end
+    last = min(start + _REACH_BYTES, len(log.texts[file].data))
     for block in range(start // _BLOCK_BYTES, last // _BLOCK_BYTES + 1):
-        known = log.searched.get((pattern, file, block))
-        if known is None:
-            known = log.searched[pattern, file, block] = list(_places(log, pattern, file, block))
-        for place in known[bisect_left(known, start) :]:
+        known = _known(log, pattern, file, block)
+        places = known if rank is None else _told_by(log, pattern, file, block, rank)
+        for place in places[bisect_left(places, start) :]:
             yield log.line_at(file, place)
+
+
+def _known(log: Log, pattern: BytePattern, file: int, block: int) -> Sequence[int]:
+    known = log.searched.get((pattern, file, block))
+    if known is None:
+        known = log.searched[pattern, file, block] = list(_places(log, pattern, file, block))
+    return known
+
+
+def _told_by(log: Log, pattern: BytePattern, file: int, block: int, rank: int) -> Sequence[int]:
+    """Return the places in a block that a rank may have printed, ascending."""
+    by_rank = log.searched_by_rank.get((pattern, file, block))
+    if by_rank is None:
+        by_rank = log.searched_by_rank[pattern, file, block] = {}
+        for place in _known(log, pattern, file, block):
+            told = log.line_at(file, place).facts.source.rank
+            by_rank.setdefault(told, []).append(place)
+    return sorted((*by_rank.get(None, ()), *by_rank.get(rank, ())))
 
 
 def _places(log: Log, pattern: BytePattern, file: int, block: int) -> Iterator[int]:

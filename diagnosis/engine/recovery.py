@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import TypeVar
 
 from diagnosis.engine.attempts import Attempts
 from diagnosis.engine.causality import Recovery
@@ -20,6 +22,8 @@ __all__ = ["find_recoveries"]
 
 # One line of progress may have been on its way when the fault struck; this many were not.
 _LINES_OF_PROGRESS = 3
+# A run at work shows that in so many lines; where a bar stands still, no more are looked at.
+_MOST_LINES = 512
 # A job that its scheduler ended in the ordinary course goes on when it is started again.
 _ENDED_BY_SCHEDULER = frozenset({"slurm-time-limit", "slurm-preempted", "slurm-node-fail"})
 # What can explain that a run ended badly.
@@ -34,53 +38,95 @@ def find_recoveries(
     Either the process itself worked on, or an agent started the workers again and they worked on.
     A run that came to a bad end later has not recovered from the last fault that can explain it.
     """
+    last = _Last(events, ends)
     recoveries = []
     for event in events:
-        line = _proof(log, event, ends, attempts)
-        if line is not None and not _explains_the_end(log, event, line, events, ends):
+        line = _proof(log, event, last, attempts)
+        if line is not None and not _explains_the_end(log, event, line, last):
             recoveries.append(Recovery(event, line))
     return recoveries
 
 
-def _proof(log: Log, event: Event, ends: Sequence[ProcessEnd], attempts: Attempts) -> Line | None:
+class _Last:
+    """Where in each file the last of something stands, so that each event asks and none counts."""
+
+    def __init__(self, events: Sequence[Event], ends: Sequence[ProcessEnd]) -> None:
+        failed = [end for end in ends if end.is_failure]
+        self._ends = _greatest((end.line.file, end.line) for end in failed)
+        self._ends_of_rank = _greatest(
+            ((end.line.file, end.subject.rank), end.line) for end in failed
+        )
+        self._events = _greatest((event.first.file, event.first) for event in events)
+        faults = [event for event in events if event.role in _FAULTS]
+        self._known = _by_file(event for event in faults if event.failure is not None)
+        self._unknown = _by_file(event for event in faults if event.failure is None)
+
+    def end_behind(self, line: Line) -> bool:
+        """Say whether any process ended badly behind the line."""
+        return self._ends.get(line.file, -1) > line.start
+
+    def end_of_rank_behind(self, rank: int | None, line: Line) -> bool:
+        """Say whether the process of this rank ended badly behind the line."""
+        return self._ends_of_rank.get((line.file, rank), -1) > line.start
+
+    def event_behind(self, line: Line) -> bool:
+        """Say whether anything begins behind the line."""
+        return self._events.get(line.file, -1) > line.start
+
+    def faults_behind(self, line: Line, name: str) -> Iterator[str | None]:
+        """Yield what else can explain an end: slugs, and None for what no signature knows."""
+        for start, fault in self._known.get(line.file, ()):
+            if start > line.start and fault != name:
+                yield fault
+        # One of two is another.
+        for start, fault in self._unknown.get(line.file, ())[:2]:
+            if start > line.start and fault != name:
+                yield None
+
+
+def _by_file(events: Iterable[Event]) -> Mapping[int, Sequence[tuple[int, str]]]:
+    """Return for each file where the last event of each name begins, the last first."""
+    starts = _greatest(((event.first.file, event.name), event.first) for event in events)
+    by_file: dict[int, list[tuple[int, str]]] = {}
+    for (file, name), start in starts.items():
+        by_file.setdefault(file, []).append((start, name))
+    return {file: sorted(found, reverse=True) for file, found in by_file.items()}
+
+
+_Key = TypeVar("_Key")
+
+
+def _greatest(lines: Iterable[tuple[_Key, Line]]) -> dict[_Key, int]:
+    """Return where the last line of each key stands."""
+    last: dict[_Key, int] = {}
+    for key, line in lines:
+        last[key] = max(line.start, last.get(key, -1))
+    return last
+
+
+def _proof(log: Log, event: Event, last: _Last, attempts: Attempts) -> Line | None:
     """Return the line that shows work going on after the event, or None."""
     restart = attempts.next_start(event.first)
     if restart is not None:
         return _work_behind(log, restart, rank=None)
     if event.failure in _ENDED_BY_SCHEDULER:
         return next(lines_of_start(log, _last_line(event)), None)
-    if _ended_badly(event, ends):
+    if last.end_of_rank_behind(event.subject.rank, event.first):
+        # Nothing behind that is its own work.
         return None
     return _work_behind(log, _last_line(event), rank=event.subject.rank)
 
 
-def _explains_the_end(
-    log: Log, event: Event, proof: Line, events: Sequence[Event], ends: Sequence[ProcessEnd]
-) -> bool:
+def _explains_the_end(log: Log, event: Event, proof: Line, last: _Last) -> bool:
     """Say whether the run ended badly behind `proof`, and nothing but this fault says why."""
     if event.role not in _FAULTS:
         return False
-    later = [each for each in events if _is_behind(each.first, proof) and each is not event]
-    faults = [each for each in later if each.role in _FAULTS and each.name != event.name]
-    if faults:
-        return event.failure is not None and any(
-            each.failure is not None
-            and log.compiled.catalogue.explains(event.failure, each.failure)
-            for each in faults
-        )
-    return bool(later) or any(end.is_failure and _is_behind(end.line, proof) for end in ends)
-
-
-def _is_behind(line: Line, proof: Line) -> bool:
-    return line.file == proof.file and line.start > proof.start
-
-
-def _ended_badly(event: Event, ends: Sequence[ProcessEnd]) -> bool:
-    """Say whether the event's process ended after it: nothing behind that is its own work."""
-    rank = event.subject.rank
-    return any(
-        end.is_failure and end.subject.rank == rank and _is_behind(end.line, event.first)
-        for end in ends
+    others = list(last.faults_behind(proof, event.name))
+    if not others:
+        return last.event_behind(proof) or last.end_behind(proof)
+    explains = log.compiled.catalogue.explains
+    return event.failure is not None and any(
+        each is not None and explains(event.failure, each) for each in others
     )
 
 
@@ -91,16 +137,8 @@ def _last_line(event: Event) -> Line:
 def _work_behind(log: Log, fault: Line, rank: int | None) -> Line | None:
     """Return a line that shows work going on behind `fault`, or None."""
     steps: set[bytes] = set()
-    for line in lines_of_progress(log, fault):
-        if _may_tell(line, rank):
-            steps.add(counter_of(line))
+    for line in islice(lines_of_progress(log, fault, rank), _MOST_LINES):
+        steps.add(counter_of(line))
         if len(steps) == _LINES_OF_PROGRESS:
             return line
-    ended = lines_of_success(log, fault)
-    return next((line for line in ended if _may_tell(line, rank)), None)
-
-
-def _may_tell(line: Line, rank: int | None) -> bool:
-    """Say whether a line of progress is of this rank, or of a process without one."""
-    told = line.facts.source.rank
-    return told is None or rank is None or told == rank
+    return next(lines_of_success(log, fault, rank), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from diagnosis.engine.causality import Explained, Judgement, ranks_of
 from diagnosis.engine.compiled import Compiled
-from diagnosis.engine.events import Event
+from diagnosis.engine.events import UNNAMED, Event
 from diagnosis.engine.filling import fill_fix
 from diagnosis.engine.initiator import Initiator
 from diagnosis.engine.log import Log
@@ -96,9 +96,9 @@ def _confidence(findings: Findings, outcome: str) -> str:
         return "high"
     if outcome == "probable":
         return "medium"
-    if outcome == "unrecognised":
-        return "medium" if findings.judgement.root and findings.judgement.root.raised else "low"
-    return "low"
+    root = findings.judgement.root
+    named = root is not None and root.raised is not None and root.raised.type != UNNAMED
+    return "medium" if outcome == "unrecognised" and named else "low"
 
 
 def _primary(findings: Findings, outcome: str) -> Primary | None:

@@ -79,6 +79,7 @@ class Subjects:
         self._spawned_keys = [line.key for line in self._spawned]
         self._snippets = log.lines_with(_RAY_SNIPPET)
         self._snippet_keys = [line.key for line in self._snippets]
+        self._of_sources: dict[Source, Subject] = {}
 
     @property
     def on_several_hosts(self) -> bool:
@@ -205,6 +206,12 @@ class Subjects:
         return self._blocks[place]
 
     def _of_source(self, source: Source) -> Subject:
+        known = self._of_sources.get(source)
+        if known is None:
+            known = self._of_sources[source] = self._read_source(source)
+        return known
+
+    def _read_source(self, source: Source) -> Subject:
         subject = Subject(
             rank=source.rank,
             local_rank=source.local_rank,

@@ -7,7 +7,7 @@ an exception broken at blanks. The joined text is scanned besides the log, never
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -59,7 +59,8 @@ def joined_lines(text: Text, interesting: Sequence[int]) -> Iterator[Joined]:
     for start, end in _regions(text, interesting):
         pieces = list(_pieces(text, start, end))
         yield from _joined_at_width(pieces)
-        yield from _joined_messages(pieces, interesting)
+        within = slice(bisect_left(interesting, start), bisect_right(interesting, end))
+        yield from _joined_messages(pieces, interesting[within])
 
 
 def raised_in_paragraphs(text: Text, headers: Iterable[int]) -> Iterator[tuple[int, bytes]]:

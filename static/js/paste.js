@@ -12,7 +12,12 @@ function newNonce() {
 async function showAllowance(form) {
   try {
     const answer = await fetch(form.dataset.allowanceAddress, { credentials: "same-origin" });
-    if (answer.ok) form.querySelector("[data-allowance]").innerHTML = await answer.text();
+    if (!answer.ok) return;
+    const allowance = form.querySelector("[data-allowance]");
+    allowance.innerHTML = await answer.text();
+    // An account may send larger logs than the page says to everyone.
+    const limit = allowance.querySelector("[data-limit]");
+    if (limit) form.dataset.limit = limit.dataset.limit;
   } catch {
     // The server says it again when the form is sent.
   }

@@ -99,6 +99,10 @@ def test_what_is_needed_and_missing_is_a_problem(name: str, problem: str) -> Non
         ("DATABASE_URL", "postgresql://denpex:se/cret@db/denpex", "is no port"),
         ("DATABASE_URL", "postgresql://denpex:x@[db/denpex", "is no port"),
         ("DENPEX_ALLOWED_HOSTS", " , ", "',' names no host"),
+        ("DENPEX_MAIL_URL", "http://mail.example", "'http' is none of smtp, smtps"),
+        ("DENPEX_MAIL_URL", "smtp://denpex:se/cret@mail.example", "no host and port can be read"),
+        ("DENPEX_MAIL_URL", "smtp://", "no host and port can be read"),
+        ("DENPEX_MAIL_FROM", "nobody", "'nobody' is not an e-mail address"),
         ("REDIS_URL", "memory://", "'memory' is none of redis, rediss, unix, redis+socket"),
     ],
 )

@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from denpex.failure_check import fix_faults
-from encyclopedia.catalogue import Failure, load
+from denpex.failure_check import code_problems, fix_faults
+from encyclopedia.catalogue import Failure, Section, load
 
 
 @pytest.fixture(scope="module")
@@ -60,3 +60,11 @@ def test_command_must_parse(failure: Failure) -> None:
     (fault,) = faults(failure, "echo 'unended")
 
     assert "does not parse" in fault
+
+
+def test_code_in_a_list_must_parse(failure: Failure) -> None:
+    section = Section("Fix", "1. Set it:\n\n   ```python\n   x = (\n   ```\n")
+
+    (problem,) = code_problems(dataclasses.replace(failure, sections=(section,)))
+
+    assert "the python block" in problem.message

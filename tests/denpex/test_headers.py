@@ -39,3 +39,9 @@ def test_a_site_on_https_sends_everyone_there_but_the_probes(client: Client) -> 
         assert response["Location"] == "https://testserver/failures/"
         assert secure.get("/healthz").status_code == 200
         assert secure.get("/healthz", secure=True)["Strict-Transport-Security"] == "max-age=3600"
+
+
+@pytest.mark.django_db
+def test_an_answer_that_asked_who_is_there_is_for_no_cache(client: Client) -> None:
+    assert client.get("/account/")["Cache-Control"] == "private, no-store"
+    assert "no-store" not in client.get("/style/")["Cache-Control"]

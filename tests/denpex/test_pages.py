@@ -173,7 +173,7 @@ def test_every_internal_link_leads_somewhere(client: Client) -> None:
     # Pages of other apps: the verdicts on samples, and accounts.
     others = {link for link in links if link.startswith(("/d/", "/account/"))}
     for link in links - others:
-        assert client.get(link).status_code == 200, link
+        assert client.get(link, follow=True).status_code == 200, link
 
 
 def test_pages_for_machines_alone_stay_out_of_search_engines(client: Client) -> None:
@@ -194,3 +194,11 @@ def test_public_page_takes_no_form(db: None) -> None:
 
     assert client.post("/").status_code == 405
     assert client.put("/failures/").status_code == 405
+
+
+@pytest.mark.parametrize("address", ["/", "/failures/scratch-disk-full/"])
+def test_pages_with_the_paste_form_lead_to_the_evaluation(client: Client, address: str) -> None:
+    page = client.get(address).content.decode()
+
+    assert "50 diagnoses a day for 14 days" in page
+    assert 'href="/account/evaluation/"' in page

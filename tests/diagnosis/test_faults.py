@@ -19,8 +19,9 @@ from redis import Redis
 from denpex.accounts.tiers import ANONYMOUS
 from denpex.celery import HARD_TIME_LIMIT_SECONDS, SOFT_TIME_LIMIT_SECONDS
 from denpex.processes import Child
-from diagnosis import jobs, quota, store, visitors
+from diagnosis import jobs, store
 from diagnosis.models import Job, TaskCount
+from diagnosis.senders import Sender
 from diagnosis.store import StoreUnavailableError
 from diagnosis.submission import QuarantinedError, Submission, submit
 from diagnosis.tasks import run_job
@@ -32,18 +33,17 @@ StartProcess = Callable[..., Child]
 
 LIMIT_SECONDS = 60
 LOG = "Traceback (most recent call last):\nKeyError: 'labels'\n" * 5
-VISITOR = Visitor("203.0.113.7", "one")
+SENDER = Sender(ANONYMOUS, Visitor("203.0.113.7", "one"))
 
 
 def paste(fault: str = "") -> Job:
     """Submit a log as the form does; `fault` is one of `faults`."""
     head = f"#fault: {fault}\n" if fault else ""
-    return submit(Submission(text=head + LOG), ANONYMOUS, VISITOR)
+    return submit(Submission(text=head + LOG), SENDER)
 
 
 def left() -> int:
-    day = visitors.today()
-    return quota.left(quota.anonymous_charges(ANONYMOUS, VISITOR, day), day).left
+    return SENDER.allowance().left
 
 
 def wait_for(condition: Callable[[], bool], seconds: float = LIMIT_SECONDS) -> float:

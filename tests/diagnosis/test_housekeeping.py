@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
+from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from diagnosis import housekeeping, visitors
@@ -44,3 +45,13 @@ def test_prune_keeps_the_mark_of_an_expired_job_for_a_week(make_job: MakeJob) ->
         (live.pk, "a" * 64),
         (expired.pk, None),
     }
+
+
+def test_prune_removes_sessions_that_expired() -> None:
+    now = timezone.now()
+    for name, age in (("live", -1), ("expired", 1)):
+        Session.objects.create(session_key=name, expire_date=now - dt.timedelta(hours=age))
+
+    housekeeping.prune()
+
+    assert [session.session_key for session in Session.objects.all()] == ["live"]

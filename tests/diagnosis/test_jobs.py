@@ -10,18 +10,18 @@ from redis import Redis
 
 from diagnosis import jobs, quota, store
 from diagnosis.models import AllowanceEntry, Job, UnknownFailure
-from diagnosis.quota import Charge
+from diagnosis.quota import Charge, Claim
 from tests.diagnosis.conftest import MakeJob
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
 VERDICT = json.dumps({"outcome": "established", "primary": None})
 DAY = dt.date(2026, 12, 1)
-CHARGES = (Charge("someone", 3),)
+CLAIM = Claim((Charge("someone", 3),))
 
 
 def taken(job: Job) -> Job:
-    quota.take(job, CHARGES, DAY)
+    quota.take(job, CLAIM, DAY)
     return job
 
 
@@ -76,7 +76,7 @@ def test_unreadable_log_costs_nothing(make_job: MakeJob) -> None:
 
     jobs.finish(job.pk, "one", json.dumps({"outcome": "unreadable", "primary": None}))
 
-    assert quota.left(CHARGES, DAY).left == 3
+    assert quota.left(CLAIM, DAY).left == 3
 
 
 def test_unknown_failure_leaves_a_fingerprint_and_a_count(make_job: MakeJob) -> None:
@@ -152,7 +152,7 @@ def test_failing_refunds_once_and_frees_the_form(make_job: MakeJob) -> None:
 
     job.refresh_from_db()
     assert (job.failure_reason, job.submission_key) == ("log_lost", None)
-    assert quota.left(CHARGES, DAY).left == 3
+    assert quota.left(CLAIM, DAY).left == 3
 
 
 def test_done_job_does_not_fail(make_job: MakeJob) -> None:
@@ -160,7 +160,7 @@ def test_done_job_does_not_fail(make_job: MakeJob) -> None:
 
     jobs.fail(Job.objects.filter(pk=job.pk), Job.FailureReason.LOG_LOST)
 
-    assert quota.left(CHARGES, DAY).left == 2
+    assert quota.left(CLAIM, DAY).left == 2
 
 
 def test_overdue_are_those_queued_for_ten_seconds(make_job: MakeJob) -> None:
@@ -192,7 +192,7 @@ def test_lapsed_third_attempt_fails_and_refunds(make_job: MakeJob) -> None:
 
     job.refresh_from_db()
     assert (job.state, job.failure_reason) == ("failed", "attempts_spent")
-    assert quota.left(CHARGES, DAY).left == 3
+    assert quota.left(CLAIM, DAY).left == 3
 
 
 def test_job_that_waited_until_its_log_expired_fails_and_refunds(make_job: MakeJob) -> None:
@@ -202,7 +202,7 @@ def test_job_that_waited_until_its_log_expired_fails_and_refunds(make_job: MakeJ
 
     job.refresh_from_db()
     assert job.failure_reason == "log_lost"
-    assert quota.left(CHARGES, DAY).left == 3
+    assert quota.left(CLAIM, DAY).left == 3
 
 
 def test_delete_removes_row_log_and_verdict(make_job: MakeJob, redis: Redis) -> None:
@@ -215,7 +215,7 @@ def test_delete_removes_row_log_and_verdict(make_job: MakeJob, redis: Redis) -> 
     assert not Job.objects.exists()
     assert not redis.keys(f"*{job.pk}*")
     # What was taken stays taken: deleting is no refund.
-    assert quota.left(CHARGES, DAY).left == 2
+    assert quota.left(CLAIM, DAY).left == 2
 
 
 def test_verdict_goes_when_the_log_goes(make_job: MakeJob, redis: Redis) -> None:

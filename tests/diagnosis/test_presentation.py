@@ -1,23 +1,9 @@
 from __future__ import annotations
 
-from typing import Any
-
-import pytest
-
 from diagnosis import presentation
 from diagnosis.engine.mask_files import KINDS
 from diagnosis.engine.verdict import CONFIDENCES, FATES, OUTCOMES, RANK_BASES
-
-
-def fate(rank: int, fate: str = "torn_down", host: str | None = None) -> dict[str, Any]:
-    nothing = dict.fromkeys(("local_rank", "file", "first_line", "last_line"))
-    return {
-        "rank": rank,
-        "fate": fate,
-        "host": host,
-        "first_time": None,
-        "last_time": None,
-    } | nothing
+from diagnosis.presentation import LogLinks
 
 
 def test_every_code_of_a_verdict_has_its_words() -> None:
@@ -30,37 +16,6 @@ def test_every_code_of_a_verdict_has_its_words() -> None:
 
 def test_words_of_fates_differ() -> None:
     assert len(set(presentation.FATES.values())) == len(FATES)
-
-
-def rows(fates: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    return [(row.ranks, row.fate, row.hosts) for row in presentation._fate_rows(fates)]
-
-
-def test_rank_that_failed_first_comes_first() -> None:
-    fates = [fate(0), fate(1), fate(2, "initiated", "node-1")]
-
-    assert rows(fates) == [
-        ("2", "initiated", "node-1"),
-        ("0", "torn_down", ""),
-        ("1", "torn_down", ""),
-    ]
-
-
-def test_many_ranks_are_merged_by_host() -> None:
-    fates = [fate(n, host=f"node-{n // 16}") for n in range(32)]
-    fates[5] = fate(5, "initiated", "node-0")
-
-    assert rows(fates) == [
-        ("5", "initiated", "node-0"),
-        ("0\N{EN DASH}4, 6\N{EN DASH}15", "torn_down", "node-0"),
-        ("16\N{EN DASH}31", "torn_down", "node-1"),
-    ]
-
-
-def test_a_thousand_hosts_are_counted() -> None:
-    fates = [fate(n, host=f"node-{n}") for n in range(1000)]
-
-    assert rows(fates) == [("0\N{EN DASH}999", "torn_down", "1000 hosts")]
 
 
 def test_every_placeholder_of_a_command_is_named_once() -> None:
@@ -76,12 +31,35 @@ def test_every_placeholder_of_a_command_is_named_once() -> None:
 
 def test_clocks_that_agree_are_not_spoken_of() -> None:
     assert presentation._skews({"node-1": 0.0, "node-2": -0.003}) == ""
-    assert presentation._skews({"node-1": 0.0, "node-2": -3.2}) == "node-2 by -3.2 s"
+    assert presentation._skews({"node-1": 0.0, "node-2": -3.2}) == "node-2 3.2 s behind"
 
 
-@pytest.mark.parametrize(
-    ("numbers", "words"),
-    [([], ""), ([3], "3"), ([0, 1, 2], "0\N{EN DASH}2"), ([7, 0, 5, 6], "0, 5\N{EN DASH}7")],
-)
-def test_numbers_in_words(numbers: list[int], words: str) -> None:
-    assert presentation.numbers_in_words(numbers) == words
+def test_clocks_that_are_furthest_out_are_named() -> None:
+    skews = {f"node-{n}": float(n) for n in range(1, 9)}
+
+    assert presentation._skews(skews) == (
+        "node-8 8 s ahead, node-7 7 s ahead, node-6 6 s ahead, 5 more by less"
+    )
+
+
+def test_reasons_against_other_failures_are_told_apart() -> None:
+    why = (
+        "Line 64 states the cause itself. Rank 6 is named by the launcher."
+        " Gloo Peer Closed on ranks 5, 7 follows from it. Peer Lost says less."
+    )
+
+    assert presentation._why_parts(why, ["Peer Lost", "Gloo Peer Closed"]) == (
+        "Line 64 states the cause itself. Rank 6 is named by the launcher.",
+        ("Gloo Peer Closed on ranks 5, 7 follows from it.", "Peer Lost says less."),
+    )
+    assert presentation._why_parts(why, []) == (why, ())
+    assert presentation._why_parts("", ["Peer Lost"]) == ("", ())
+
+
+def test_lines_that_the_page_shows_are_linked_within_it() -> None:
+    links = LogLinks("abc", ("log.txt", "rank_1.log"), frozenset({("log.txt", 7)}))
+
+    assert links.to("log.txt", 7) == "#L7"
+    assert links.to("log.txt", 8) == "/d/abc/log/1/?line=8#L8"
+    assert links.to("rank_1.log", 7) == "/d/abc/log/2/?line=7#F2-L7"
+    assert links.to("elsewhere.log", 7) == "#log"

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -12,7 +12,7 @@ from django.db import connection, transaction
 from denpex.accounts.tiers import ANONYMOUS
 from diagnosis import quota
 from diagnosis.models import AllowanceCount, AllowanceEntry, Job
-from diagnosis.quota import AllowanceSpentError, Charge
+from diagnosis.quota import AllowanceSpentError, Claim
 from diagnosis.visitors import Visitor
 from tests.diagnosis.conftest import MakeJob
 
@@ -20,20 +20,18 @@ DAY = dt.date(2026, 12, 1)
 HOME = "203.0.113.7"
 
 
-def charges(
-    cookie: str | None = None, given: str | None = None, address: str = HOME
-) -> tuple[Charge, ...]:
-    return quota.anonymous_charges(ANONYMOUS, Visitor(address, cookie), DAY, given)
+def charges(cookie: str | None = None, given: str | None = None, address: str = HOME) -> Claim:
+    return quota.anonymous_claim(ANONYMOUS, Visitor(address, cookie), DAY, given)
 
 
-def take(make_job: MakeJob, asked: Sequence[Charge], day: dt.date = DAY) -> Job:
+def take(make_job: MakeJob, asked: Claim, day: dt.date = DAY) -> Job:
     with transaction.atomic():
         job = make_job()
         quota.take(job, asked, day)
     return job
 
 
-def times_taken(make_job: MakeJob, asked: Sequence[Charge]) -> int:
+def times_taken(make_job: MakeJob, asked: Claim) -> int:
     """Take until nothing is left, and return how often that went well."""
     for number in range(100):
         try:
@@ -95,7 +93,7 @@ def test_the_day_turns_at_midnight_utc(make_job: MakeJob) -> None:
 
 @pytest.mark.django_db
 def test_limit_of_zero_means_none(make_job: MakeJob) -> None:
-    none = quota.anonymous_charges(replace(ANONYMOUS, diagnoses_a_day=0), Visitor(HOME, "one"), DAY)
+    none = quota.anonymous_claim(replace(ANONYMOUS, diagnoses_a_day=0), Visitor(HOME, "one"), DAY)
 
     assert times_taken(make_job, none) == 0
     assert quota.left(none, DAY).left == 0

@@ -56,7 +56,6 @@ def test_verdict_comes_back_as_it_was(redis: Redis) -> None:
 def test_what_is_not_there_is_none(redis: Redis) -> None:
     assert store.read_log("nothing") is None
     assert store.about_log("nothing") is None
-    assert store.read_file("nothing", 0) is None
     assert store.read_verdict("nothing") is None
 
 

@@ -9,18 +9,19 @@ from diagnosis import jobs, quota, submission
 from diagnosis.models import Job
 from diagnosis.paste import Upload
 from diagnosis.quota import AllowanceSpentError
+from diagnosis.senders import Sender
 from diagnosis.submission import Submission, submit
 from diagnosis.visitors import Visitor
 from tests.diagnosis.conftest import Answered
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
-VISITOR = Visitor("203.0.113.7", "one")
+SENDER = Sender(ANONYMOUS, Visitor("203.0.113.7", "one"))
 LOG = "[rank2]: zephyr.loom.TangledStrandError: strand crosses itself at 203.0.113.9\n"
 
 
 def test_it_works() -> None:
-    job = submit(Submission(LOG), ANONYMOUS, VISITOR)
+    job = submit(Submission(LOG), SENDER)
 
     assert job.state == Job.State.QUEUED
     assert job.allowance_entry.subjects
@@ -38,11 +39,13 @@ def test_database_never_sees_log_text(answered: Answered) -> None:
 
 
 def test_store_keeps_nothing_unmasked(redis: Redis) -> None:
-    job = submit(Submission("", (Upload("a.log", LOG.encode()),)), ANONYMOUS, VISITOR)
+    job = submit(Submission("", (Upload("a.log", LOG.encode()),)), SENDER)
 
     from diagnosis import store
 
-    assert b"203.0.113.9" not in (store.read_file(job.pk, 0) or b"")
+    logs = store.read_log(job.pk)
+    assert logs is not None
+    assert b"203.0.113.9" not in bytes(logs[0].data)
 
 
 def test_allowance_lost_to_another_request_leaves_no_log(
@@ -53,11 +56,11 @@ def test_allowance_lost_to_another_request_leaves_no_log(
     def taken_meanwhile(*_args: object) -> None:
         raise AllowanceSpentError(quota.Allowance(3, 0, job_time))
 
-    job_time = submit(Submission(LOG), ANONYMOUS, VISITOR).expires_at
+    job_time = submit(Submission(LOG), SENDER).expires_at
     monkeypatch.setattr(quota, "take", taken_meanwhile)
 
     with pytest.raises(AllowanceSpentError):
-        submit(Submission(LOG + "more"), ANONYMOUS, VISITOR)
+        submit(Submission(LOG + "more"), SENDER)
 
     assert Job.objects.count() == 1
     assert len(redis.keys("diagnosis:*:log")) == 1
@@ -65,16 +68,16 @@ def test_allowance_lost_to_another_request_leaves_no_log(
 
 def test_refused_log_is_not_even_masked(monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(3):
-        submit(Submission(f"{LOG}{number}"), ANONYMOUS, VISITOR)
+        submit(Submission(f"{LOG}{number}"), SENDER)
     monkeypatch.setattr(submission, "mask", lambda _logs: pytest.fail("masked for nothing"))
 
     with pytest.raises(AllowanceSpentError):
-        submit(Submission(LOG), ANONYMOUS, VISITOR)
+        submit(Submission(LOG), SENDER)
 
 
 def test_failed_job_does_not_answer_for_a_new_click() -> None:
     again = Submission(LOG, nonce="0123456789abcdef")
-    first = submit(again, ANONYMOUS, VISITOR)
+    first = submit(again, SENDER)
     jobs.fail(Job.objects.filter(pk=first.pk), Job.FailureReason.LOG_LOST)
 
-    assert submit(again, ANONYMOUS, VISITOR).pk != first.pk
+    assert submit(again, SENDER).pk != first.pk

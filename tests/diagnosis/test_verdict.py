@@ -3,6 +3,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from http import HTTPStatus
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -13,7 +14,9 @@ from diagnosis import store
 from diagnosis.models import Job
 from diagnosis.samples import SAMPLES
 from diagnosis.store import StoreUnavailableError
-from tests.diagnosis.conftest import Answered, MakeJob, case_log
+from tests.diagnosis.conftest import Answered, MakeJob, Told, case_log
+from tests.diagnosis.parsed import Parsed
+from tests.diagnosis.verdicts import consequence, evidence, fate, recovered, verdict
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
@@ -45,7 +48,7 @@ def test_it_works(client: Client, answered: Answered, failures: None) -> None:
     assert re.search(r"The log says Line \d+ : .*exitcode: -9", text)
     assert 'href="/failures/process-killed-by-sigkill/"' in page
     assert "Verify" in text
-    assert "6 failed first" in text
+    assert re.search(r"\b6 1 failed first localhost line \d+ Process Killed by SIGKILL", text)
     assert page.count("<h1") == 1
 
 
@@ -191,7 +194,7 @@ def test_commands_to_collect_more_are_shown_as_code(
     page = show(client, answered(case_log(KILLED)))
 
     assert "<code>grep -w oom_kill /proc/vmstat</code>" in page
-    assert "`" not in page
+    assert "`" not in page.partition('id="keeping"')[0]
 
 
 def test_link_promises_what_the_page_of_the_failure_holds(
@@ -215,6 +218,186 @@ def test_lines_of_several_files_have_anchors_of_their_own(
     page = show(client, answered(quiet, loud))
 
     assert re.search(r'id="F2-L3[123]" class="log-evidence"', page)
+
+
+def timeline_of(page: str) -> str:
+    (drawing,) = re.findall(r'<svg class="timeline".*?</svg>\n<figcaption', page, re.DOTALL)
+    return drawing
+
+
+def test_timeline_and_table_say_the_same(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = show(client, answered(case_log("lab-disk-full-rank0-torchrun4")))
+    drawing = Parsed(timeline_of(page))
+    table = Parsed(page[page.index('<table class="fates') :].partition("</table>")[0])
+
+    assert drawing.all("g", role="img")
+    assert "Timeline of 4 ranks" in timeline_of(page)
+    assert "Rank 0: failed first." in timeline_of(page)
+    marks = drawing.values("href")
+    assert len(marks) >= 3
+    assert set(marks) <= set(table.values("href"))
+    assert "Time runs to the right" in text_of(page)
+
+
+def test_axis_can_be_lines_instead(client: Client, answered: Answered) -> None:
+    job = answered(case_log("lab-disk-full-rank0-torchrun4"))
+    page = client.get(f"/d/{job.pk}/?axis=lines").text
+
+    assert "Lines run to the right, not time." in text_of(page)
+    assert 'href="?axis=lines#fates">Show it by lines' in show(client, job)
+    assert 'href="?#fates">Show it by time' in page
+
+
+def test_clocks_that_run_apart_are_told(client: Client, answered: Answered) -> None:
+    text = text_of(show(client, answered(case_log("lab-disk-full-skew-4node-files"))))
+
+    assert "Clocks corrected: gpu-a-019 412 s ahead." in text
+
+
+def crowded(world: int) -> tuple[dict[str, Any], bytes]:
+    """Return a verdict with as much in it as there can be, over `world` ranks, and its log."""
+    ranks = [
+        fate(
+            n,
+            "initiated" if n == 7 % world else ("stalled_waiting", "torn_down")[n % 2],
+            host=f"gpu-cluster-west-node-{n // 8:04}.internal.example",
+            first_line=n + 1,
+            last_line=world + n + 1,
+            first_time="2026-11-30 06:00:00,000",
+            last_time="2026-11-30 06:30:00,000",
+        )
+        for n in range(world)
+    ]
+    last = 2 * world + 400
+    proofs = [
+        evidence(
+            last * (n + 1) // 6,
+            (7 + n) % world,
+            role=("cause", "symptom", "summary")[n % 3],
+            text="x" * 400,
+        )
+        for n in range(5)
+    ]
+    slugs = [f"failure-{n}" for n in range(12)]
+    of = verdict(
+        ranks,
+        proofs,
+        rank=7 % world,
+        fix={"summary": "Free some.", "command": "df -h", "verify": "df -h", "infra": "Alert."},
+        consequences=[
+            consequence(slug, 20 * n + 3, n % world, count=99, hosts=["a", "b", "c", "d"])
+            for n, slug in enumerate(slugs)
+        ],
+        hypotheses=[
+            {"failure": slug, "for": "`x`", "against": "y", "collect_next": "z"}
+            for slug in slugs[:3]
+        ],
+        recovered=[recovered(slug, 9, 0) for slug in slugs[:6]],
+        stack=dict.fromkeys(("torch", "cuda", "nccl", "python", "launcher"), "1.0"),
+    )
+    lines = [
+        f"2026-11-30 06:{n * 30 // last:02}:00,000 [rank{n % world}] from 10.0.{n // 250}.{n % 250}"
+        for n in range(last)
+    ]
+    return of, "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize("world", [1, 8, 24, 64, 1024])
+def test_page_stays_small_however_much_it_tells(client: Client, told: Told, world: int) -> None:
+    page = show(client, told(*crowded(world)))
+    drawing = timeline_of(page)
+
+    assert len(drawing.encode()) < 30_000
+    assert len(Parsed(page).elements) < 1_400
+    assert "&lt;ip-50&gt;" in page
+
+
+def test_log_of_a_thousand_files_is_listed_elsewhere(client: Client, told: Told) -> None:
+    of = verdict([fate(0, "initiated"), fate(1)], [evidence(2, 0)], rank=0)
+    job = told(of, *(b"one\ntwo\nthree\n" for _number in range(1000)))
+
+    page = show(client, job)
+
+    assert len(Parsed(page).elements) < 400
+    assert "All 1000 files" in page
+    assert page.count("rank_999.log") == 0
+    assert "rank_999.log" in client.get(f"/d/{job.pk}/log/").text
+
+
+ODD: dict[str, dict[str, Any]] = {
+    "no ranks, no times": verdict([], [evidence(1)]),
+    "no evidence": verdict([fate(0), fate(1)], [], outcome="no_failure"),
+    "ties": verdict([fate(n, "aborted_by_peer") for n in range(3)], [evidence(1, 1)]),
+    "huge rank": verdict([fate(0)], [evidence(1, 2**63)], rank=2**63),
+    "line behind the end": verdict([fate(0, first_line=9**9)], [evidence(9**9, 0)], rank=0),
+    "file that is not there": verdict([fate(0)], [evidence(1, 0, file="gone.log")], rank=0),
+    "skew of unknown hosts": verdict(
+        [fate(0, first_line=1), fate(1, first_line=2)],
+        [evidence(1, 0)],
+        coverage=verdict()["coverage"] | {"clock_skew": {"node-9": 1e9}},
+    ),
+}
+
+
+@pytest.mark.parametrize("of", ODD.values(), ids=ODD)
+def test_odd_verdicts_have_a_page(client: Client, told: Told, of: dict[str, Any]) -> None:
+    job = told(of, b"one\ntwo\nthree\n")
+
+    page = Parsed(show(client, job))
+
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    assert {href[1:] for href in page.values("href") if href.startswith("#")} <= set(ids)
+    assert client.get(f"/d/{job.pk}.md").status_code == HTTPStatus.OK
+
+
+def test_hostile_words_of_a_verdict_are_shown_and_do_not_act(client: Client, told: Told) -> None:
+    evil = '\u202e"><script>alert(1)</script><svg onload=alert(2)>\x1b[31m'
+    of = verdict(
+        [fate(n, host=evil, first_time=evil, first_line=1) for n in range(2)],
+        [evidence(1, 0, text=evil)],
+        rank=0,
+        stack={evil: evil},
+    )
+    of["primary"] |= {"summary": evil, "why": f"Line 1 {evil}", "host": evil, "time": evil}
+
+    page = show(client, told(of, evil.encode()))
+
+    assert "<script>alert" not in page
+    assert "<svg onload" not in page
+    assert not re.search(r"[\u202e\x1b]", page)
+
+
+def test_nothing_of_a_page_is_styled_or_scripted_inline(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = Parsed(show(client, answered(case_log(KILLED))))
+
+    assert not page.values("style")
+    assert not page.all("style")
+    assert all("src" in script for script in page.all("script"))
+    assert not [name for _tag, found in page.elements for name in found if name.startswith("on")]
+
+
+def test_lines_are_linked_where_the_reasons_name_them(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = show(client, answered(case_log(KILLED)))
+
+    assert '<a href="#L64">Line 64</a> is the first sign' in page
+    assert "<li>Gloo Peer Closed the Connection on ranks 5, 7 follows from it.</li>" in page
+
+
+def test_consequences_are_folded(client: Client, answered: Answered, failures: None) -> None:
+    page = show(client, answered(case_log(KILLED)))
+
+    (fold,) = re.findall(
+        r"<details class=\"fold\">\s*<summary>[^<]*none of them.*?</details>", page, re.DOTALL
+    )
+    assert "2 other failures, told 44 times" in fold
+    assert "Elastic Launcher Reports a Failed Worker" in fold
 
 
 @pytest.mark.parametrize("sample", SAMPLES)

@@ -1,4 +1,5 @@
 import json
+import random
 import sys
 
 import jsonschema
@@ -219,10 +220,20 @@ def test_text_that_only_talks_of_errors_is_no_failure(compiled: Compiled) -> Non
         b"\x7fELF\x02\x01\x01" + b"\0" * 40,
         b"\x89PNG\r\n\x1a\n",
         b"PK\x03\x04data",
+        random.Random(3).randbytes(2048),
+        b"step 1\n" + random.Random(4).randbytes(20_000),
     ],
+    ids=["nothing", "blanks", "a word", "ELF", "PNG", "ZIP", "2 KB of noise", "noise"],
 )
 def test_what_is_no_log_is_unreadable(compiled: Compiled, data: bytes) -> None:
     assert diagnose([LogFile("x", data)], compiled).outcome == "unreadable"
+
+
+@pytest.mark.parametrize("encoding", ["gb18030", "shift_jis", "latin-1"])
+def test_text_in_an_old_encoding_is_read(compiled: Compiled, encoding: str) -> None:
+    words = "Fehler beim Öffnen: größer" if encoding == "latin-1" else "学習 学中 文学 中文" * 9
+    log = f"{words}\n{traceback('ValueError: x')}\n{words}\n".encode(encoding)
+    assert diagnose([LogFile("x", log)], compiled).outcome == "unrecognised"
 
 
 def test_no_file_at_all_is_unreadable(compiled: Compiled) -> None:

@@ -25,6 +25,7 @@ def test_a_log_that_ends_within_a_traceback_tells_of_a_failure(compiled: Compile
     assert verdict.outcome == "unrecognised"
     assert verdict.primary.summary.startswith(UNNAMED)
     assert "/app/train.py:42" in verdict.primary.summary
+    assert verdict.primary.confidence == "low"
 
 
 def test_the_header_of_a_traceback_is_enough(compiled: Compiled) -> None:
@@ -59,3 +60,16 @@ def test_a_rank_that_repeats_another_s_timeout_still_tells_of_it(compiled: Compi
     assert verdict.outcome == "symptom_only"
     assert verdict.primary.failure.slug == "nccl-watchdog-timeout"
     assert verdict.primary.rank is None
+
+
+def test_an_exception_that_only_reports_a_spawned_child_is_not_the_root(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        traceback(
+            "Exception: ", file="/opt/lib/python3.7/site-packages/torch/multiprocessing/spawn.py"
+        ).replace("torch/_tensor.py", "torch/multiprocessing/spawn.py"),
+        "",
+        "-- Process 4 terminated with the following error:",
+        traceback("FloatingPointError: the loss is gone", file="/app/trainer.py"),
+    )
+    assert verdict.primary.summary.startswith("FloatingPointError")

@@ -58,7 +58,9 @@ class Counted:
 
     def search(self, text, start=0, end=None):
         limits = (start,) if end is None else (start, end)
-        return self._note(self._pattern.search(text, *limits), start)
+        found = self._pattern.search(text, *limits)
+        self._work.done += (found.end() if found else limits[-1] if end else len(text)) - start + 1
+        return found
 
     def finditer(self, text, start=0, end=None):
         limits = (start,) if end is None else (start, end)
@@ -110,6 +112,10 @@ HOSTILE = {
     "tokens of a weak prefix": b"sk-",
     "tokens of a strong prefix": b"glpat-",
     "names without values": b"password=",
+    "names as values of names": b"token=",
+    "names as values behind separators that end nothing": b"token=,/",
+    "tokens glued together": b"AKIA",
+    "names torn by colours": b"token\x1b[0m=",
     "quotes that open": b'password="',
     "escaped quotes that open": b'password=\\"',
     "quotes of two kinds": b"password='x token=\"y ",

@@ -1,0 +1,126 @@
+"""A verdict as Markdown, for an issue or a chat.
+
+What a log says stands in it as code, where it can neither format, nor link, nor call anyone. The
+address of the verdict is left out: whoever has it may read the whole log, and delete it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from diagnosis.presentation import FateRow, Other, Possibility, VerdictPage
+
+__all__ = ["as_markdown"]
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
+# An address is a link wherever it stands.
+_ADDRESS = re.compile(r"(?i)\b(www)\.|:(?=//)")
+# GitHub calls who is named behind an @, and links what is numbered behind a #: not within code.
+_CALL = re.compile(r"@+")
+_BLANKS = re.compile(r"\s+")
+_FENCE = re.compile("`{3,}")
+_CODE_SPAN = re.compile("`([^`]+)`")
+
+
+def as_markdown(page: VerdictPage, origin: str) -> str:
+    """Return the whole verdict; `origin` stands before the addresses of failure pages."""
+    blocks = [block for block in _blocks(page, origin) if block]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _blocks(page: VerdictPage, origin: str) -> Iterator[str]:
+    verdict = page.verdict
+    primary = verdict["primary"] or {}
+    yield f"### {'SAMPLE: ' if page.answer.sample else ''}{_plain(page.title)}"
+    yield f"**{page.label.words}{f', {page.confidence.lower()}' if page.confidence else ''}.**" + (
+        f" {_plain(primary['summary'])}" if primary else ""
+    )
+    if primary.get("failure"):
+        yield f"About this failure: {origin}{primary['failure']['url']}"
+    yield from _fix(verdict["fix"] or {})
+    if primary.get("evidence"):
+        yield "**Evidence**"
+        yield _code("\n".join(_line(each, page) for each in primary["evidence"]))
+    yield from _why(page)
+    if page.possibilities:
+        yield "**What else it may be**"
+        yield "\n".join(map(_possibility, page.possibilities))
+    if page.consequences:
+        yield "**What followed from it**"
+        yield "\n".join(_other(each, page) for each in page.consequences)
+    if page.fates:
+        yield "**Ranks**"
+        yield "\n".join(_fate(row) for row in page.fates if row.words)
+    coverage, engine = verdict["coverage"], verdict["engine"]
+    yield (
+        f"Denpex {engine['version']} read {coverage['lines']} masked lines"
+        f" (engine {engine['fingerprint']})."
+    )
+
+
+def _fix(fix: Mapping[str, Any]) -> Iterator[str]:
+    if not fix:
+        return
+    yield f"**Fix.** {_with_code(fix['summary'])}"
+    if fix["command"]:
+        yield _code(fix["command"], "sh")
+    if fix["verify"]:
+        yield "Verify:"
+        yield _code(fix["verify"], "sh")
+
+
+def _why(page: VerdictPage) -> Iterator[str]:
+    if page.why:
+        yield f"**Why.** {_plain(page.why)}"
+    if page.why_not:
+        yield "\n".join(f"- {_plain(each)}" for each in page.why_not)
+
+
+def _line(evidence: Mapping[str, Any], page: VerdictPage) -> str:
+    file = f"{evidence['file']}:" if page.many_files else "line "
+    return f"{file}{evidence['line']}: {evidence['text']}"
+
+
+def _possibility(possibility: Possibility) -> str:
+    return "\n".join(
+        (
+            f"- {_plain(possibility.title)}",
+            f"  - for it: {_with_code(possibility.speaks_for)}",
+            f"  - against it: {_with_code(possibility.speaks_against)}",
+            f"  - collect next: {_with_code(possibility.collect_next)}",
+        )
+    )
+
+
+def _other(other: Other, page: VerdictPage) -> str:
+    place = f"line {other.first.line}" + (f" of {other.first.file}" if page.many_files else "")
+    who = ", ".join(filter(None, (other.ranks, _plain(other.hosts))))
+    times = f", {other.count} times" if other.count > 1 else ""
+    return f"- {_plain(other.title)}{f' ({who})' if who else ''}{times}, first on {_plain(place)}"
+
+
+def _fate(row: FateRow) -> str:
+    hosts = f" ({_plain(', '.join(row.hosts))})" if row.hosts else ""
+    return f"- {row.ranks}{hosts}: {row.words}"
+
+
+def _with_code(text: str) -> str:
+    """Return text in which code between backticks is code, and nothing else is Markdown."""
+    parts = _CODE_SPAN.split(text)
+    return "".join(f"`{part}`" if place % 2 else _plain(part) for place, part in enumerate(parts))
+
+
+def _plain(text: str) -> str:
+    """Return text that Markdown shows as it is."""
+    escaped = _SPECIAL.sub(r"\\\1", _BLANKS.sub(" ", text))
+    escaped = _ADDRESS.sub(lambda found: f"{found[1] or ''}\\{found[0][-1]}", escaped)
+    return _CALL.sub(r"`\g<0>`", escaped)
+
+
+def _code(text: str, language: str = "text") -> str:
+    """Return a block of code whose fence is longer than any within it."""
+    longest = max((len(found) for found in _FENCE.findall(text)), default=2)
+    fence = "`" * (longest + 1)
+    return f"{fence}{language}\n{text}\n{fence}"

@@ -1,0 +1,54 @@
+"""Of a flood of hits, the first and the last are looked at, in each file."""
+
+from __future__ import annotations
+
+from diagnosis.engine import LogFile, diagnose, load_compiled
+from diagnosis.engine import log as logs
+
+FLOOD = "RuntimeError: Connection closed by peer [10.0.0.7]:29500\n"
+ROOT = (
+    "[rank5]: Traceback (most recent call last):\n"
+    '[rank5]:   File "/work/train.py", line 12, in main\n'
+    "[rank5]:     batch = data[key]\n"
+    "[rank5]: KeyError: 'mask'\n"
+)
+
+
+def flood(rank: int, lines: int) -> str:
+    return "".join(f"[rank{rank}]: {FLOOD}" for _ in range(lines))
+
+
+def hits_of(monkeypatch, most, files):
+    monkeypatch.setattr(logs, "MOST_HITS", most)
+    return logs.read(files, load_compiled())
+
+
+def test_few_hits_are_all_kept(monkeypatch):
+    files = [LogFile("a.log", flood(1, 40).encode())]
+    few = hits_of(monkeypatch, 1 << 16, files)
+    many = hits_of(monkeypatch, sum(map(len, few.hits.values())), files)
+    assert few.hits == many.hits
+
+
+def test_of_a_flood_the_first_and_the_last_stay(monkeypatch):
+    text = flood(1, 500)
+    log = hits_of(monkeypatch, 100, [LogFile("a.log", text.encode())])
+    kept = sorted(end for found in log.hits.values() for _, end in found)
+    assert sum(map(len, log.hits.values())) <= 100
+    assert kept[0] < len(text) // 100
+    assert kept[-1] > len(text) - len(text) // 100
+
+
+def test_no_file_loses_its_hits_to_the_flood_of_another(monkeypatch):
+    files = [LogFile(f"rank_{rank}.log", flood(rank, 500).encode()) for rank in range(8)]
+    log = hits_of(monkeypatch, 200, files)
+    for number in range(8):
+        assert any(file == number for found in log.hits.values() for file, _ in found)
+
+
+def test_rare_hits_stay_whole_beside_a_flood(monkeypatch):
+    text = flood(1, 300) + ROOT + flood(2, 300)
+    monkeypatch.setattr(logs, "MOST_HITS", 200)
+    verdict = diagnose([LogFile("a.log", text.encode())], load_compiled())
+    assert verdict.primary.rank == 5
+    assert "KeyError" in verdict.primary.summary

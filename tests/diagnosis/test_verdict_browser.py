@@ -1,0 +1,309 @@
+"""The verdict and its log in a real browser: by keyboard, without scripts, and looked at by axe."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import re
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from django.core.management import call_command
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, expect
+
+from denpex.processes import Child
+from tests.diagnosis.conftest import Answered, MakeJob, Told, case_log
+from tests.diagnosis.verdicts import evidence, verdict
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# A machine that has much else to do is slow, and no worse for it.
+expect.set_options(timeout=30_000)
+
+SAMPLE = "/d/sample-disk-full/"
+CRASH = b"[rank1]: Traceback (most recent call last):\n[rank1]: KeyError: 'labels'\n"
+STEPS = b"".join(b"step %d loss 0.5\n" % n for n in range(1, 2501))
+LONG = STEPS + CRASH + STEPS
+
+
+@pytest.fixture(autouse=True)
+def failures(transactional_db: None, redis: object) -> None:
+    call_command("load_failures", verbosity=0)
+
+
+@contextlib.contextmanager
+def opened(browser: Browser, site: str, width: int, **options: object) -> Iterator[Page]:
+    context = browser.new_context(
+        base_url=site,
+        viewport={"width": width, "height": 800},
+        **options,  # type: ignore[arg-type]
+    )
+    try:
+        yield context.new_page()
+    finally:
+        context.close()
+
+
+def tab_to(page: Page, name: str) -> None:
+    """Press Tab until the link or button of this name has the focus; it must be seen to have it."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.innerText") == name:
+            outline = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+            assert outline == "solid"
+            return
+    pytest.fail(f"No Tab leads to {name}.")
+
+
+def ranks_of(world: int, lines: int) -> bytes:
+    """Return a log of a run in which rank 17 fills its disk and all others wait for it."""
+    steps = [
+        f"2026-11-30 06:{n // world // 60 % 60:02}:{n // world % 60:02},000 [rank{n % world}]: "
+        f"step {n // world} loss {n % 89 / 90:.4f} tokens per second 31337"
+        for n in range(lines)
+    ]
+    crash = [
+        "2026-11-30 06:58:00,000 [rank17]: Traceback (most recent call last):",
+        "2026-11-30 06:58:00,000 [rank17]: OSError: [Errno 28] No space left on device",
+    ]
+    waiting = [
+        f"[rank{n}]:[E1130 07:28:00.{n:06} ProcessGroupNCCL.cpp:616] [Rank {n}] Watchdog caught "
+        "collective operation timeout: WorkNCCL(SeqNum=189, OpType=ALLREDUCE, NumelIn=1, "
+        "NumelOut=1, Timeout(ms)=1800000) ran for 1800084 milliseconds before timing out."
+        for n in range(world)
+        if n != 17
+    ]
+    return "\n".join((f"[rank0]: world_size={world}", *steps, *crash, *waiting, "")).encode()
+
+
+def test_keyboard_leads_from_the_box_to_the_evidence_and_back(
+    wide_page: Page, worker: Child
+) -> None:
+    page = wide_page
+    page.goto("/diagnose/")
+    while page.evaluate("document.activeElement.id") != "paste-log":
+        page.keyboard.press("Tab")
+    page.keyboard.insert_text(case_log("lab-disk-full-rank0-torchrun4").decode())
+    page.keyboard.press("Control+Enter")
+    expect(page.get_by_role("heading", level=1)).to_contain_text("rank 0")
+    address = page.url
+
+    tab_to(page, "Line 55")
+    page.keyboard.press("Enter")
+    expect(page).to_have_url(f"{address}#L55")
+    line = page.locator("#L55")
+    expect(line).to_be_in_viewport()
+    assert line.evaluate("(line) => line.matches(':target')")
+
+    page.go_back()
+    expect(page).to_have_url(address)
+
+
+def test_verdict_is_read_searched_and_copied_without_scripts(
+    browser: Browser, site: str, answered: Answered
+) -> None:
+    job = answered(LONG)
+    with opened(browser, site, 1280, java_script_enabled=False) as page:
+        page.goto(f"/d/{job.pk}/")
+        expect(page.get_by_role("button", name="Copy as Markdown")).to_be_hidden()
+        page.get_by_text("As Markdown, for an issue or a chat").click()
+        expect(page.locator("#verdict-markdown")).to_contain_text("KeyError")
+
+        page.get_by_role("link", name=re.compile("show 2506")).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("rank_0.log")
+        expect(page.locator("#L2506")).to_be_attached()
+        page.get_by_role("link", name=re.compile("Lines 3001")).first.click()
+        expect(page.locator("#L3001")).to_be_visible()
+
+        page.get_by_label("Go to line").fill("2502")
+        page.get_by_role("button", name="Go").click()
+        expect(page.locator("#L2502.log-evidence")).to_be_attached()
+
+        page.get_by_role("searchbox", name="Search this log").fill("keyerror")
+        page.get_by_role("search", name="Search this log").get_by_role("button").click()
+        page.get_by_role("link", name="Line 2502").click()
+        expect(page.locator("#L2502")).to_be_in_viewport()
+        expect(page.locator("#L2502 mark")).to_have_text("KeyError")
+
+        page.get_by_role("link", name="Back to the verdict").click()
+        page.get_by_role("button", name="Delete now").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Deleted")
+
+
+def test_waiting_page_turns_into_the_verdict_without_scripts(
+    browser: Browser, site: str, make_job: MakeJob, told: Told
+) -> None:
+    job = make_job()
+    with opened(browser, site, 1280, java_script_enabled=False) as page:
+        page.goto(f"/d/{job.pk}/")
+        expect(page.get_by_role("status")).to_have_text("It is next in line.")
+        told(verdict([], [evidence(2)]), CRASH * 9, job=job)
+        expect(page.get_by_role("heading", level=1)).to_have_text("Scratch Disk Full.")
+
+
+def test_gap_opens_in_its_place(wide_page: Page, answered: Answered) -> None:
+    wide_page.goto(f"/d/{answered(LONG).pk}/")
+    before = wide_page.locator(".log li").count()
+
+    wide_page.get_by_role("link", name="show 2199–2498").click()
+
+    expect(wide_page.locator("#L2199 .log-number")).to_be_focused()
+    assert wide_page.locator(".log li").count() == before + 300
+    expect(wide_page.get_by_role("link", name="show 1899–2198")).to_be_visible()
+    expect(wide_page.get_by_role("status").get_by_text("Shown: 2199–2498")).to_be_attached()
+
+
+def test_gap_opens_elsewhere_where_the_page_would_grow_too_long(
+    wide_page: Page, answered: Answered
+) -> None:
+    wide_page.goto(f"/d/{answered(LONG).pk}/")
+    wide_page.evaluate(
+        "document.querySelector('.log ol').append("
+        "...Array.from({ length: 9900 }, () => document.createElement('li')))"
+    )
+
+    wide_page.get_by_role("link", name="show 2199–2498").click()
+
+    expect(wide_page).to_have_url(re.compile(r"/log/1/\?line=2199$"))
+
+
+def test_run_of_lines_has_an_address(wide_page: Page, answered: Answered) -> None:
+    job = answered(LONG)
+    wide_page.goto(f"/d/{job.pk}/")
+
+    wide_page.get_by_role("link", name="Line 2500", exact=True).click()
+    wide_page.get_by_role("link", name="Line 2503", exact=True).click(modifiers=["Shift"])
+
+    expect(wide_page).to_have_url(re.compile("#L2500-L2503$"))
+    expect(wide_page.locator(".log-chosen")).to_have_count(4)
+    wide_page.reload()
+    expect(wide_page.locator(".log-chosen")).to_have_count(4)
+
+
+@pytest.mark.parametrize("fragment", ["L7", "L7-L9", "L9-L7"])
+def test_address_of_a_line_that_is_not_shown_leads_to_it(
+    wide_page: Page, answered: Answered, fragment: str
+) -> None:
+    job = answered(LONG)
+
+    wide_page.goto(f"/d/{job.pk}/#{fragment}")
+
+    expect(wide_page).to_have_url(re.compile(r"/log/1/\?lines?=7.*#L"))
+    expect(wide_page.locator("#L7")).to_be_in_viewport()
+
+
+def test_address_of_a_line_that_there_is_not_stays_where_it_is(
+    wide_page: Page, answered: Answered
+) -> None:
+    job = answered(CRASH * 9)
+
+    wide_page.goto(f"/d/{job.pk}/#L99999")
+
+    expect(wide_page).to_have_url(re.compile(r"/log/1/\?line=99999#L99999$"))
+    expect(wide_page.locator("#L1")).to_be_visible()
+
+
+def test_markdown_is_copied(wide_page: Page) -> None:
+    wide_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    wide_page.goto(SAMPLE)
+
+    wide_page.get_by_role("button", name="Copy as Markdown").click()
+
+    expect(wide_page.get_by_role("status").get_by_text("Copied")).to_be_attached()
+    copied = wide_page.evaluate("navigator.clipboard.readText()")
+    assert copied == wide_page.request.get("/d/sample-disk-full.md").text()
+
+
+def test_marks_of_the_timeline_lead_to_their_lines(wide_page: Page) -> None:
+    wide_page.goto(SAMPLE)
+    mark = wide_page.locator(".timeline a").first
+
+    mark.focus()
+    wide_page.keyboard.press("Enter")
+
+    target = urlsplit(wide_page.url).fragment
+    expect(wide_page.locator(f"#{target}")).to_be_in_viewport()
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1440, 2560])
+def test_timeline_and_page_fit_the_window(
+    browser: Browser, site: str, answered: Answered, width: int
+) -> None:
+    job = answered(ranks_of(64, 640))
+    with opened(browser, site, width) as page:
+        page.goto(f"/d/{job.pk}/")
+
+        assert page.evaluate("document.documentElement.scrollWidth") == width
+        edges = page.locator(".timeline text, .timeline rect").evaluate_all(
+            "(all) => all.map((each) => each.getBoundingClientRect())"
+            ".map((box) => [box.left, box.right])"
+        )
+        assert len(edges) > 10
+        assert min(left for left, _right in edges) >= 0
+        assert max(right for _left, right in edges) <= width
+
+
+def test_page_of_a_thousand_ranks_and_ten_megabytes_stays_small(
+    wide_page: Page, answered: Answered
+) -> None:
+    log = ranks_of(1024, 120_000)
+    assert 9_000_000 < len(log) < 10_000_000
+    job = answered(log)
+
+    foreign = []
+    wide_page.on("request", lambda request: foreign.append(request.url))
+    wide_page.goto(f"/d/{job.pk}/")
+
+    assert wide_page.evaluate("document.getElementsByTagName('*').length") <= 1400
+    expect(wide_page.locator("title", has_text="Timeline of 1024 ranks")).to_be_attached()
+    assert len(foreign) <= 6
+    assert {urlsplit(url).hostname for url in foreign} == {"127.0.0.1"}
+
+
+def test_state_of_every_kind_passes_axe(
+    browser: Browser, site: str, answered: Answered, make_job: MakeJob
+) -> None:
+    held = {"lease": "one", "lease_until": timezone.now() + dt.timedelta(minutes=9)}
+    jobs = {
+        "verdict": answered(case_log("lab-disk-full-skew-4node-files")),
+        "symptom only": answered(case_log("lab-sigkill-torchrun8")),
+        "no failure": answered(b"INFO step 1 loss 3.0\n" * 60),
+        "unreadable": answered(b"GGUF is how this file begins, and the engine knows it\n" * 3),
+        "unrecognised": answered(b"[rank2]: zephyr.loom.TangledStrandError: strand 7\n" * 9),
+        "queued": make_job(),
+        "running": make_job(state="running", **held),
+        "failed": make_job(state="failed", failure_reason="attempts_spent", attempts=3),
+        "expired": make_job(expires_at=timezone.now() - dt.timedelta(minutes=1)),
+    }
+    pages = {name: f"/d/{job.pk}/" for name, job in jobs.items()}
+    pages |= {
+        "sample": SAMPLE,
+        "log": f"{pages['verdict']}log/1/?line=183",
+        "search": f"{pages['verdict']}log/?q=error",
+        "files": f"{pages['verdict']}log/",
+    }
+    found = [
+        f"{name} at {width} px, {scheme}: {violation['id']} {violation['nodes'][0]['html']}"
+        for width in (320, 1280)
+        for scheme in ("light", "dark")
+        for name, violation in _violations(browser, site, pages, width, scheme)
+    ]
+    assert found == []
+
+
+def _violations(
+    browser: Browser, site: str, pages: dict[str, str], width: int, scheme: str
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    options = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
+    # The waiting page is looked at as it is while it waits.
+    with opened(browser, site, width, color_scheme=scheme) as page:
+        page.route(re.compile(r"/d/\w+\.json$"), lambda route: route.abort())
+        for name, address in pages.items():
+            page.goto(address)
+            page.evaluate("document.querySelectorAll('details').forEach((it) => (it.open = true))")
+            for violation in Axe().run(page, options=options).response["violations"]:
+                yield name, violation

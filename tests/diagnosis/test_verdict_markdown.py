@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import re
+from http import HTTPStatus
+
+import markdown
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from tests.diagnosis.conftest import Answered, MakeJob, case_log
+
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
+
+HOSTILE = """\
+[rank2]: Traceback (most recent call last):
+[rank2]:   File "/w/odd.py", line 88, in fold
+[rank2]:     weave()
+[rank2]: zephyr.loom.OddError: <img src=x onerror=alert(1)> ![x](http://evil.example/x.png) \
+[a](javascript:alert(1)) ``` @octocat #1 \u202eelpmaxe **bold** www.evil.example
+"""
+
+
+@pytest.fixture
+def failures(db: None) -> None:
+    call_command("load_failures", verbosity=0)
+
+
+def written(client: Client, job_id: str) -> str:
+    response = client.get(f"/d/{job_id}.md")
+    assert response.status_code == HTTPStatus.OK
+    assert response["Content-Type"] == "text/markdown; charset=utf-8"
+    assert response["Cache-Control"] == "private, no-store"
+    assert response["X-Robots-Tag"] == "noindex"
+    return response.text
+
+
+def test_it_works(client: Client, answered: Answered, failures: None) -> None:
+    text = written(client, answered(case_log("lab-sigkill-torchrun8")).pk)
+
+    assert text.startswith("### Process Killed by SIGKILL")
+    assert "**Symptom only, low confidence.**" in text
+    assert "/failures/process-killed-by-sigkill/" in text
+    assert "```sh\nsudo dmesg -T" in text
+    assert re.search(r"```text\nline \d+: .*exitcode: -9", text)
+    assert "- Gloo Peer Closed the Connection (ranks 5, 7, localhost), 4 times, first on" in text
+    assert "collect next: `grep -w oom_kill /proc/vmstat` on the node" in text
+    assert "- 6 (localhost): failed first" in text
+
+
+def test_address_that_opens_the_log_does_not_stand_in_it(
+    client: Client, answered: Answered
+) -> None:
+    job = answered(case_log("lab-sigkill-torchrun8"))
+
+    assert job.pk not in written(client, job.pk)
+
+
+def test_page_shows_the_same_text(client: Client, answered: Answered) -> None:
+    job = answered(case_log("lab-sigkill-torchrun8"))
+
+    page = client.get(f"/d/{job.pk}/").text
+
+    assert written(client, job.pk).splitlines()[0] in page
+
+
+def test_words_of_a_log_neither_format_nor_link_nor_call(
+    client: Client, answered: Answered
+) -> None:
+    text = written(client, answered(HOSTILE.encode()).pk)
+    # A renderer as strict as any: what is left outside code must be plain words.
+    html = markdown.markdown(text, extensions=["pymdownx.superfences", "pymdownx.magiclink"])
+    outside = re.sub(r"<pre>.*?</pre>|<code>.*?</code>", "", html, flags=re.DOTALL)
+
+    assert "OddError" in outside
+    assert not re.search(r"<(?:img|a|em)\b|javascript:alert\(1\)\"", outside)
+    assert "<strong>bold" not in outside
+    assert "@octocat" not in outside
+    assert "<U+202E>" in text
+    assert "\u202e" not in text
+
+
+def test_block_ends_where_it_should_whatever_it_quotes(client: Client, answered: Answered) -> None:
+    text = written(client, answered(HOSTILE.encode()).pk)
+
+    assert re.search(r"^````text$.*^````$", text, re.DOTALL | re.MULTILINE)
+
+
+def test_files_are_named_where_there_are_several(client: Client, answered: Answered) -> None:
+    text = written(client, answered(b"step 1\n" * 30, HOSTILE.encode()).pk)
+
+    assert re.search(r"^rank_1\.log:4: ", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({}, HTTPStatus.ACCEPTED),
+        ({"state": "failed", "failure_reason": "log_lost"}, HTTPStatus.INTERNAL_SERVER_ERROR),
+    ],
+)
+def test_job_without_a_verdict_says_where_it_stands(
+    client: Client, make_job: MakeJob, fields: dict[str, str], status: HTTPStatus
+) -> None:
+    response = client.get(f"/d/{make_job(**fields).pk}.md")
+
+    assert response.status_code == status
+    assert response.text.strip().endswith(".")
+
+
+def test_sample_says_that_it_is_one(client: Client) -> None:
+    assert written(client, "sample-disk-full").startswith("### SAMPLE: ")
+
+
+def test_unknown_id(client: Client) -> None:
+    assert client.get("/d/nothing.md").status_code == HTTPStatus.NOT_FOUND
+
+
+@pytest.mark.parametrize(
+    "log",
+    [
+        b"INFO step 1 loss 3.0\n" * 60,
+        b"GGUF is how this file begins, and the engine knows it\n" * 3,
+    ],
+    ids=["no failure", "unreadable"],
+)
+def test_verdicts_without_a_failure(client: Client, answered: Answered, log: bytes) -> None:
+    assert written(client, answered(log).pk).startswith("### ")
