@@ -30,8 +30,8 @@ _EXIT_STATUS = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit status."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    if arguments[:1] == ["up"]:
-        return _up(arguments[1:])
+    if arguments[:1] in (["up"], ["manage"]):
+        return _site(arguments[0], arguments[1:])
     options = _parser().parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = options.run
     try:
@@ -101,6 +101,9 @@ def _parser() -> argparse.ArgumentParser:
     mail.set_defaults(run=_mail)
 
     commands.add_parser("up", help="run the whole site on this machine", add_help=False)
+    commands.add_parser(
+        "manage", help="run a command of manage.py on the site of this machine", add_help=False
+    )
     return parser
 
 
@@ -146,16 +149,16 @@ def _mail(options: argparse.Namespace) -> int:
     return show(options.number)
 
 
-def _up(arguments: Sequence[str]) -> int:
+def _site(command: str, arguments: Sequence[str]) -> int:
     try:
-        from denpex.up import main as up
+        from denpex import up
     except ImportError as error:
         print(
             f"denpex: the server is not installed ({error.name}); `make install` installs it",
             file=sys.stderr,
         )
         return EXIT_USAGE
-    return up(list(arguments))
+    return up.main(arguments) if command == "up" else up.manage(arguments)
 
 
 if __name__ == "__main__":

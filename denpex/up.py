@@ -18,13 +18,20 @@ import http.client
 import os
 import secrets
 import socket
+import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn, Self
 
-from denpex.embedded import EmbeddedError, own_folder, postgres_service, valkey_service
+from denpex.embedded import (
+    EmbeddedError,
+    Service,
+    own_folder,
+    postgres_service,
+    valkey_service,
+)
 from denpex.processes import Program, end_leftovers
 from denpex.supervisor import (
     Begin,
@@ -35,7 +42,7 @@ from denpex.supervisor import (
     move_logs_aside,
 )
 
-__all__ = ["UpError", "main"]
+__all__ = ["UpError", "main", "manage"]
 
 PROJECT = Path(__file__).resolve().parent.parent
 HOST = "127.0.0.1"
@@ -76,11 +83,30 @@ def main(argv: Sequence[str]) -> int:
         return 1
 
 
+def manage(arguments: Sequence[str]) -> int:
+    """Run a command of manage.py beside the site on this machine; returns its exit status."""
+    folder = _data_folder(os.environ)
+    environment = _environment(folder, os.environ, DEFAULT_PORT)
+    for variable, service in _missing_services(folder, environment).items():
+        if not service.answers():
+            print(
+                "denpex manage: the site does not run here; `make run` starts it.", file=sys.stderr
+            )
+            return 1
+        environment[variable] = service.url
+    command = [sys.executable, str(PROJECT / "manage.py"), *arguments]
+    return subprocess.run(command, env=environment, check=False).returncode  # noqa: S603 - the user's
+
+
+def _data_folder(variables: Mapping[str, str]) -> Path:
+    return own_folder((PROJECT / (variables.get("DENPEX_DATA") or ".denpex")).resolve())
+
+
 def _run(stop: Stop, variables: Mapping[str, str]) -> NoReturn:
     """Run the site; leaves by an exception alone, with every child ended."""
     port = _port(variables)
     address = f"http://{HOST}:{port}"
-    folder = own_folder((PROJECT / (variables.get("DENPEX_DATA") or ".denpex")).resolve())
+    folder = _data_folder(variables)
     with _Claim(folder / "runner.lock", address, stop) as claim:
         for name in end_leftovers(folder):
             _say(f"Ended {name}, which a killed runner had left.")
@@ -113,22 +139,13 @@ class _Site:
         self._folder = folder
         self._listener = listener
         self._port: int = listener.getsockname()[1]
-        self._environment = self._defaults() | {k: v for k, v in variables.items() if v}
-        self._environment |= {
-            "DENPEX_DATA": str(folder),
-            "DJANGO_SETTINGS_MODULE": "denpex.settings",
-        }
+        self._environment = _environment(folder, variables, self._port)
         if hosts := variables.get("DENPEX_ALLOWED_HOSTS"):
             self._environment["DENPEX_ALLOWED_HOSTS"] = f"{hosts},{HOST}"
 
     def start_services(self) -> None:
         """Start the services that no variable names, and name them."""
-        wanted = {"DATABASE_URL": postgres_service, "REDIS_URL": valkey_service}
-        services = {
-            variable: prepare(self._folder)
-            for variable, prepare in wanted.items()
-            if variable not in self._environment
-        }
+        services = _missing_services(self._folder, self._environment)
         begins = [
             functools.partial(service.program.start, self._folder) for service in services.values()
         ]
@@ -198,13 +215,28 @@ class _Site:
         )
         return functools.partial(program.start, self._folder)
 
-    def _defaults(self) -> dict[str, str]:
-        return {
-            "DENPEX_SECRET_KEY": _secret_key(self._folder / "secret-key"),
-            "DENPEX_CACHE": str(self._folder / "cache"),
-            "DENPEX_HTTPS": "0",
-            "DENPEX_ORIGIN": f"http://{HOST}:{self._port}",
-        }
+
+def _environment(folder: Path, variables: Mapping[str, str], port: int) -> dict[str, str]:
+    """Return what the processes of the site are told, with what `variables` say instead."""
+    defaults = {
+        "DENPEX_SECRET_KEY": _secret_key(folder / "secret-key"),
+        "DENPEX_CACHE": str(folder / "cache"),
+        "DENPEX_HTTPS": "0",
+        "DENPEX_ORIGIN": f"http://{HOST}:{port}",
+    }
+    given = {name: value for name, value in variables.items() if value}
+    always = {"DENPEX_DATA": str(folder), "DJANGO_SETTINGS_MODULE": "denpex.settings"}
+    return defaults | given | always
+
+
+def _missing_services(folder: Path, environment: Mapping[str, str]) -> dict[str, Service]:
+    """Return the services that no variable names, by the variable that would."""
+    wanted = {"DATABASE_URL": postgres_service, "REDIS_URL": valkey_service}
+    return {
+        variable: prepare(folder)
+        for variable, prepare in wanted.items()
+        if variable not in environment
+    }
 
 
 # What there may be but one of

@@ -165,6 +165,29 @@ def test_second_start_takes_up_the_same_data(folder: Path, port: int) -> None:
     assert row == ("by the first",)
 
 
+def manage(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {k: v for k, v in os.environ.items() if k not in CONFIGURED_BY_TESTS}
+    return subprocess.run(
+        (sys.executable, "-m", "denpex.cli", "manage", *arguments),
+        env=environment | {"DENPEX_DATA": str(folder), "DJANGO_SUPERUSER_PASSWORD": "a long one 7"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_staff_are_made_beside_the_running_site(folder: Path, port: int) -> None:
+    make = ("createsuperuser", "--noinput", "--email", "staff@example.org")
+    with running(folder, port):
+        assert manage(folder, *make).returncode == 0
+        with psycopg.connect(database_url(folder)) as connection:
+            found = connection.execute("SELECT email FROM accounts_user WHERE is_staff").fetchall()
+
+    assert found == [("staff@example.org",)]
+    told = manage(folder, *make)
+    assert (told.returncode, "does not run here" in told.stderr) == (1, True)
+
+
 def test_what_a_killed_runner_left_is_ended_by_the_next(folder: Path, port: int) -> None:
     with running(folder, port) as killed:
         left = killed.children()
