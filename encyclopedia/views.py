@@ -138,7 +138,7 @@ def feedback(request: HttpRequest, slug: str) -> HttpResponseBase:
         advice = "Go back and choose yes or no."
         return error_page(request, 400, message="There is no such answer.", advice=advice)
     answers.count(failure, answer)
-    response = HttpResponseRedirect(reverse("thanks", args=[failure.slug, answer]))
+    response = HttpResponseRedirect(reverse("was-it-answered", args=[failure.slug, answer]))
     response.status_code = HTTPStatus.SEE_OTHER
     return response
 

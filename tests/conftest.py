@@ -135,12 +135,13 @@ def services() -> Iterator[None]:
 
 def _end_what_killed_runs_left() -> None:
     for folder in FOLDER.parent.glob(f"{PREFIX}*"):
-        if folder.lstat().st_uid != os.geteuid():
-            continue
-        owner = processes.recorded(folder / "pytest.pid")
-        if owner is not None and not processes.is_alive(*owner):
-            processes.end_leftovers(folder)
-            _remove(folder)
+        # Another run that starts at this moment may clear it away first.
+        with contextlib.suppress(FileNotFoundError):
+            owner = processes.recorded(folder / "pytest.pid")
+            ours = folder.lstat().st_uid == os.geteuid()
+            if ours and owner is not None and not processes.is_alive(*owner):
+                processes.end_leftovers(folder)
+                _remove(folder)
 
 
 def _remove(folder: Path) -> None:

@@ -41,6 +41,12 @@ def test_it_works(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("failures")
+def test_the_form_of_the_page_is_sent_there(client: Client) -> None:
+    page = client.get("/failures/scratch-disk-full/").text
+    assert f'<form action="{ADDRESS}" method="post">' in page
+
+
+@pytest.mark.usefixtures("failures")
 def test_an_older_name_counts_for_the_failure(client: Client) -> None:
     client.post("/failures/disk-full/was-it/", {"answer": "no"})
     assert [row[0] for row in counted()] == ["scratch-disk-full"]
