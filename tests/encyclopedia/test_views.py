@@ -11,7 +11,7 @@ from django.test import Client
 
 from diagnosis.visitors import today
 from encyclopedia import sync
-from encyclopedia.catalogue import Catalogue
+from encyclopedia.catalogue import Catalogue, load
 from encyclopedia.rendering import plain_text
 
 pytestmark = pytest.mark.usefixtures("failures")
@@ -179,6 +179,12 @@ def test_a_short_address_leads_to_the_page_of_its_code(client: Client, code: str
     response = client.get(f"/f/{code}")
     assert response.status_code == 302
     assert response["Location"] == PAGE
+
+
+@pytest.mark.parametrize("code", ["xid-79", "xid-31", "exit-137", "sigbus", "nccl-remote-error"])
+def test_the_codes_that_people_know_lead_to_pages(client: Client, code: str) -> None:
+    sync.load_failures(load())
+    assert client.get(f"/f/{code}", follow=True).status_code == 200
 
 
 def test_a_code_without_a_page_is_a_404_that_offers_to_search_for_it(client: Client) -> None:
