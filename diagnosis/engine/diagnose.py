@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from diagnosis.engine import log as logs
 from diagnosis.engine.attempts import read_attempts
@@ -70,7 +71,7 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
         judgement = judge(events, compiled.catalogue, forced, recovered, clock)
     if not events and is_too_little(log.texts):
         return unreadable(compiled, _coverage(log, 0, None, skew), TOO_LITTLE)
-    owners = read_owners(log, subjects, identities)
+    owners = partial(read_owners, log, subjects, identities)
     initiator = find_initiator(judgement, roster, identities, owners, compiled.catalogue)
     words = words_of_fate(roster, judgement, ends, initiator.rank)
     return report(

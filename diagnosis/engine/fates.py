@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from operator import attrgetter
 from signal import SIGTERM
@@ -56,9 +57,10 @@ def read_roster(log: Log, identities: Identities, events: Sequence[Event]) -> Ro
     bound = _MOST_RANKS if world is None else world
     named = {*identities.announced, *(event.subject.rank for event in events)}
     present: dict[int, Presence | None] = {rank: None for rank in named if rank is not None}
+    expected = {rank for rank in {*present, *range(world or 0)} if rank < bound}
     for mark in _MARKS:
         for number, text in enumerate(log.texts):
-            for rank, (start, last) in _spans_of_ranks(text.data, mark, bound).items():
+            for rank, (start, last) in _spans_of_ranks(text.data, mark, expected, bound).items():
                 found = Presence(rank, log.line_at(number, start), log.line_at(number, last))
                 present[rank] = _joined(present.get(rank), found)
     return Roster(world, {rank: found for rank, found in sorted(present.items()) if rank < bound})
@@ -75,18 +77,20 @@ def _joined(one: Presence | None, other: Presence) -> Presence:
     )
 
 
-def _spans_of_ranks(data: bytes, mark: bytes, bound: int) -> Mapping[int, tuple[int, int]]:
+def _spans_of_ranks(
+    data: bytes, mark: bytes, expected: AbstractSet[int], bound: int
+) -> Mapping[int, tuple[int, int]]:
     """Return for each rank below `bound` where its mark stands first and last.
 
     Searching a large text in vain is dear, so a mark that no end shows is not looked for; nor is
-    anything between the ends where both show the same ranks.
+    anything between the ends where both show all ranks that are seen or `expected`.
     """
     pattern = re.compile(re.escape(mark).replace(b"%d", rb"(\d{1,6})"))
     behind = max(_SAMPLE_BYTES, len(data) - _SAMPLE_BYTES)
     early = _places_of_ranks(pattern, data, 0, _SAMPLE_BYTES, bound)
     late = _places_of_ranks(pattern, data, behind, len(data), bound)
     between: Mapping[int, tuple[int, int]] = {}
-    if early.keys() != late.keys():
+    if {*expected, *early, *late} != early.keys() & late.keys():
         begin, end = max(0, _SAMPLE_BYTES - _LONGEST_MARK), behind + _LONGEST_MARK
         between = _places_of_ranks(pattern, data, begin, end, bound)
     spans: dict[int, tuple[int, int]] = {}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.causality import Judgement, ranks_of
@@ -15,6 +15,8 @@ from encyclopedia.catalogue import Catalogue
 __all__ = ["Initiator", "find_initiator"]
 
 
+# What a process suffers itself.
+_OWN_FAULTS = ("cause", "crash", "exit")
 _TIED = "Ranks {ranks} report it on different hosts, and the clocks do not tell which came first."
 _TOGETHER = (
     "Ranks {ranks} report it together, line between line; the log tells no first among them."
@@ -47,25 +49,24 @@ def find_initiator(
     judgement: Judgement,
     roster: Roster,
     identities: Identities,
-    owners: Mapping[str, str],
+    owners: Callable[[], Mapping[str, str]],
     catalogue: Catalogue,
 ) -> Initiator:
     """Name the rank that failed first, or nobody where the log does not tell.
 
-    `owners` are hosts by address.
+    `owners` returns hosts by address; it is asked only where nothing else tells.
     """
     root = judgement.root
     if root is None:
         return Initiator()
     if _speaks_of_others(root, catalogue):
-        found = _by_elimination(judgement, roster, identities)
-        host = _common_host((root, *judgement.peers))
+        alone = Initiator(host=_common_host((root, *judgement.peers)))
+        found = _by_elimination(judgement, roster, identities) or alone
     else:
         found = _of_root(judgement, root, roster, catalogue)
-        host = found.host
-    if found is not None and (found.rank is not None or root.role in ("cause", "crash", "exit")):
+    if found.rank is not None or root.role in _OWN_FAULTS:
         return found
-    return _by_addresses(judgement, roster, identities, owners) or found or Initiator(host=host)
+    return _by_addresses(judgement, roster, identities, owners()) or found
 
 
 def _speaks_of_others(root: Event, catalogue: Catalogue) -> bool:
@@ -74,7 +75,7 @@ def _speaks_of_others(root: Event, catalogue: Catalogue) -> bool:
     That is so for what is below a cause in the communication between ranks, unless the line names
     the rank it is about.
     """
-    if root.role in ("cause", "crash", "exit") or root.subject.named:
+    if root.role in _OWN_FAULTS or root.subject.named:
         return False
     return (
         root.role in ("consequence", "summary")

@@ -20,7 +20,8 @@ from diagnosis.engine.subjects import Subjects
 __all__ = ["Sink", "follow", "read_owners"]
 
 _OWN_ADDRESS = probe_pattern("own-address")
-_OWN_CAPTURES = r"Using (?:\[\d+\])?[\w.-]+:(?P<address>[0-9a-fA-F.:]+|<ip-\d+>)(?:<\d+>)?"
+# The port stands behind it; InfiniBand's line names the interface for what is out of its band.
+_OWN_CAPTURES = r"(?:Using |OOB )(?:\[\d+\])?[\w.-]+:(?P<address>[0-9a-fA-F.:]+|<ip-\d+>)<\d+>"
 _PEER = re.compile(r"\[(?P<address>[^\]]+)\]")
 _LOOPBACK = re.compile(r"127\.|::1$|localhost")
 # A host that is named for its address, as clouds do: ip-10-77-0-11.

@@ -22,12 +22,12 @@ class Placed:
 
     def __init__(self, sources: Iterable[Source]) -> None:
         """Take the processes; those without a rank are passed over."""
-        self._known = dict.fromkeys(
+        placed = dict.fromkeys(
             (source.rank, _where(source)) for source in sources if source.rank is not None
         )
-        self._ranks = {rank for rank, _ in self._known}
+        self._ranks = {rank for rank, _ in placed}
         self._by_place: list[dict[str | None, list[tuple[int, _Where]]]] = [{} for _ in PLACES]
-        for known in self._known:
+        for known in placed:
             for index, at in zip(self._by_place, known[1], strict=True):
                 index.setdefault(_short(at), []).append(known)
 

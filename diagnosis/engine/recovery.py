@@ -78,7 +78,7 @@ class _Last:
         for start, fault in self._known.get(line.file, ()):
             if start > line.start and fault != name:
                 yield fault
-        # One of two is another.
+        # Of two names, one at least is another.
         for start, fault in self._unknown.get(line.file, ())[:2]:
             if start > line.start and fault != name:
                 yield None

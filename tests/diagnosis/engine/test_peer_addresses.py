@@ -12,15 +12,22 @@ CLOSED = (
     "RuntimeError: [/pytorch/third_party/gloo/gloo/transport/tcp/pair.cc:553]"
     " Connection closed by peer [{address}]:{port}"
 )
-USING = "{host}:81:81 [0] NCCL INFO Bootstrap : Using [0]eth0:{address}<0>"
+# NCCL's bootstrap.cc before and after 2.19, net_socket.cc, net_ib.cc.
+USING = "Bootstrap : Using [0]eth0:{address}<0>"
+USINGS = (
+    USING,
+    "Bootstrap: Using eth0:{address}<0>",
+    "NET/Socket : Using [0]eth0:{address}<0> [1]eth1:192.0.2.9<0>",
+    "NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB [RO]; OOB eth0:{address}<0>",
+)
 
 
 def lost(host: str, rank: int, address: str) -> str:
     return f"{host}: [rank{rank}]: " + CLOSED.format(address=address, port=40_000 + rank)
 
 
-def said(host: str, address: str) -> str:
-    return f"{host}: " + USING.format(host=host, address=address)
+def said(host: str, address: str, using: str = USING) -> str:
+    return f"{host}: {host}:81:81 [0] NCCL INFO {using.format(address=address)}"
 
 
 def why(compiled: Compiled, *lines: str) -> tuple[str | None, int | None, str]:
@@ -36,6 +43,21 @@ def test_connections_that_lead_to_one_address_name_it(compiled: Compiled) -> Non
     )
     assert (host, rank) == ("10.77.0.11", None)
     assert "lead to 10.77.0.11" in words
+
+
+@pytest.mark.parametrize("using", USINGS)
+@pytest.mark.parametrize("address", ["10.77.0.11", "<ip-3>", "2001:db8::7"])
+def test_node_is_known_by_what_its_processes_say(
+    compiled: Compiled, using: str, address: str
+) -> None:
+    host, _, words = why(
+        compiled,
+        said("gpu-a-011", address, using),
+        lost("gpu-a-010", 0, address),
+        lost("gpu-a-010", 1, address),
+    )
+    assert host == "gpu-a-011"
+    assert f"lead to {address}" in words
 
 
 def test_chain_is_followed_to_the_node_that_lost_nobody(compiled: Compiled) -> None:
