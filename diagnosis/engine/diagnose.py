@@ -58,6 +58,7 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
     judgement = judge(events, compiled.catalogue, forced, recovered, clock)
     told_together = compare(
         Scene(
+            log=log,
             judgement=judgement,
             observations=observations,
             rank_of=_ranks_of_lines(observations, chains, subjects),

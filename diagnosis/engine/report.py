@@ -70,7 +70,7 @@ def _outcome(findings: Findings) -> str:
         return "unrecognised"
     if root.role != "cause":
         return "symptom_only"
-    return "probable" if _rivalled(judgement) else "established"
+    return "probable" if root.inferred or _rivalled(judgement) else "established"
 
 
 def _rivalled(judgement: Judgement) -> bool:
@@ -175,6 +175,10 @@ def _why_root(findings: Findings, root: Event, outcome: str) -> str:
         line += f" of {findings.log.name(root.first)}"
     if outcome == "symptom_only":
         return f"{line} is the first sign, and no line of this log says what led to it."
+    if root.inferred:
+        return (
+            f"{line} is the last word before the wait began; no line states that it was the cause."
+        )
     if root.failure is None:
         return f"{line} is the earliest failure that nothing else in this log explains."
     return f"{line} states the cause itself."
