@@ -15,7 +15,7 @@ from diagnosis.engine.endings import read_ends
 from diagnosis.engine.events import fold
 from diagnosis.engine.fates import fates, read_roster, words_of_fate
 from diagnosis.engine.identities import read_identities
-from diagnosis.engine.initiator import find_initiator
+from diagnosis.engine.initiator import Processes, find_initiator
 from diagnosis.engine.legible import TOO_LITTLE, is_too_little, why_unreadable
 from diagnosis.engine.log import Log
 from diagnosis.engine.matches import Observation, observe
@@ -71,8 +71,8 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
         judgement = judge(events, compiled.catalogue, forced, recovered, clock)
     if not events and is_too_little(log.texts):
         return unreadable(compiled, _coverage(log, 0, None, skew), TOO_LITTLE)
-    owners = partial(read_owners, log, subjects, identities)
-    initiator = find_initiator(judgement, roster, identities, owners, compiled.catalogue)
+    processes = Processes(roster, identities, ends, partial(read_owners, log, subjects, identities))
+    initiator = find_initiator(judgement, processes, compiled.catalogue)
     words = words_of_fate(roster, judgement, ends, initiator.rank)
     return report(
         Findings(
