@@ -16,7 +16,7 @@ from diagnosis.discretion import quoting_nothing
 from diagnosis.engine import LogFile, diagnose
 from diagnosis.preloaded import compiled
 from encyclopedia import index, spelling
-from encyclopedia.codes import code_in_text, key_of
+from encyclopedia.codes import code_in_text, typed_key
 from encyclopedia.models import Failure
 
 __all__ = ["LONGEST_QUERY", "MOST_CHARACTERS", "SearchResult", "find", "suggest"]
@@ -72,7 +72,7 @@ def suggest(text: str) -> tuple[Failure, ...]:
     query = clean(text)[:LONGEST_QUERY]
     found = [
         each
-        for each in (Failure.objects.listed().coded(key_of(query)), *_begun(query))
+        for each in (Failure.objects.listed().coded(typed_key(query)), *_begun(query))
         if each is not None
     ]
     if not found:
@@ -97,7 +97,7 @@ def _named(query: str) -> Failure | None:
         return None
     slug = query.lower().replace(" ", "-")
     named = Q(slug=slug) | Q(title__iexact=query) | Q(aliases__slug=slug)
-    return Failure.objects.coded(key_of(query)) or Failure.objects.filter(named).first()
+    return Failure.objects.coded(typed_key(query)) or Failure.objects.filter(named).first()
 
 
 def _by_words(query: str, stated: tuple[Failure, ...]) -> SearchResult:
