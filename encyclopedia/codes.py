@@ -7,7 +7,7 @@ import re
 import signal
 from collections.abc import Callable, Sequence
 
-__all__ = ["code_in_text", "compact", "key_of", "typed_key"]
+__all__ = ["code_in_text", "compact", "key_of"]
 
 # A shell shows the end by signal N as this plus N, Python's subprocess as -N.
 _SIGNAL_STATUS = 128
@@ -43,7 +43,6 @@ _NUMBERED: Sequence[tuple[re.Pattern[str], Callable[[str], str | None]]] = (
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[\s_.-]+[a-z0-9]+)*", re.ASCII | re.IGNORECASE)
 # ncclRemoteError, OOMKilled: where a word begins within a name.
 _INNER_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
-_PLAIN_WORDS = re.compile(r"[a-z]+(?:\s+[a-z]+)+", re.ASCII | re.IGNORECASE)
 _BETWEEN_WORDS = re.compile(r"[\s_.-]+")
 
 
@@ -60,14 +59,6 @@ def key_of(text: str) -> str | None:
     if not _NAME.fullmatch(words):
         return None
     return _BETWEEN_WORDS.sub("-", _INNER_WORD.sub("-", words)).lower()
-
-
-def typed_key(text: str) -> str | None:
-    """Return the key of the code that somebody typed into a search box; None for plain words.
-
-    `OUT_OF_MEMORY` is a state of Slurm, but `out of memory` is whatever ran out of it.
-    """
-    return None if _PLAIN_WORDS.fullmatch(text.strip()) else key_of(text)
 
 
 def code_in_text(text: str) -> str | None:

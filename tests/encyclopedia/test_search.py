@@ -129,13 +129,12 @@ def test_a_code_is_an_exact_hit(code: str) -> None:
     assert exact.slug == "scratch-disk-full"
 
 
-def test_words_are_no_code_that_has_the_same_words(small_catalogue: Catalogue) -> None:
+def test_words_of_another_title_are_no_code(small_catalogue: Catalogue) -> None:
     failure = small_catalogue.failures["scratch-quota-exceeded"]
-    changed = replace(failure, codes=("DISK_FULL_STATE",))
+    changed = replace(failure, codes=("DISK_FULL", "quotaError"))
     sync.load_failures(Catalogue({**small_catalogue.failures, failure.slug: changed}))
-    assert find("DISK_FULL_STATE").exact is not None
-    assert find("disk full state").exact is None
-    assert found("disk full")[0] == "scratch-disk-full"
+    assert found("DISK_FULL") == found("quota error") == ["scratch-quota-exceeded"]
+    assert found("disk full")[0] == suggested("disk full")[0] == "scratch-disk-full"
 
 
 @pytest.mark.usefixtures("coded")
