@@ -177,11 +177,11 @@ def _of_effects(judgement: Judgement, catalogue: Catalogue) -> Initiator | None:
 def _by_ends(judgement: Judgement, root: Event, ends: Sequence[ProcessEnd]) -> Initiator | None:
     """Return the rank that a launcher saw end of itself, alone, before it ended the others.
 
-    It is asked where the root has no rank, or several; a cause that nothing explains may be what
-    ended that rank instead.
+    It is asked where the root has no rank, or several. A cause that nothing explains may be what
+    ended that rank instead, and so may an exception that followed from a root that raised none.
     """
     failed = {end.subject.rank: end for end in ends if end.is_failure and not end.told}
-    if len(failed) != 1 or judgement.rivals:
+    if len(failed) != 1 or judgement.rivals or (root.raised is None and _raised_later(judgement)):
         return None
     rank, end = failed.popitem()
     reporting = ranks_of((root, *judgement.peers))
@@ -193,6 +193,14 @@ def _by_ends(judgement: Judgement, root: Event, ends: Sequence[ProcessEnd]) -> I
         host=end.subject.host,
         basis="derived",
         reasons=(_ENDED.format(rank=rank),),
+    )
+
+
+def _raised_later(judgement: Judgement) -> bool:
+    """Say whether what follows from the root raised an exception, a launcher's own left out."""
+    return any(
+        each.event.raised is not None and each.event.role != "summary"
+        for each in judgement.explained
     )
 
 

@@ -69,6 +69,25 @@ def test_a_rank_that_did_not_report_the_cause_is_not_blamed_for_its_end(compiled
     assert verdict.primary.rank is None
 
 
+def test_a_cause_that_raised_nothing_is_not_that_of_who_ended_of_what_followed(
+    compiled: Compiled,
+) -> None:
+    warning = (
+        "UserWarning: std(): degrees of freedom is <= 0. Correction should be strictly less than"
+        " the reduction factor (input numel divided by output numel)."
+    )
+    verdict = verdict_on(
+        compiled,
+        f"/app/grpo_trainer.py:494: {warning}",
+        "{'loss': 0.0, 'grad_norm': nan, 'reward': 0.75, 'reward_std': nan, 'kl': 0.0006}",
+        traceback("RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"),
+        elastic_failed(1, 9001),
+        elastic_summary((1, 9001, 1)),
+    )
+    assert verdict.primary.failure.slug == "grpo-single-generation-nan"
+    assert verdict.primary.rank is None
+
+
 def test_of_ranks_that_fail_together_the_one_that_ended_of_itself_is_named(
     compiled: Compiled,
 ) -> None:
