@@ -14,6 +14,7 @@ from diagnosis.excerpts import Excerpt, Excerpts
 from diagnosis.gutter import Gutter, marked_lines, stand_for
 from diagnosis.log_reader import LogReader, anchor
 from diagnosis.moments import Moments
+from diagnosis.nearest import Near, nearest
 from diagnosis.number_runs import numbers_in_words, ranks_in_words
 from diagnosis.preloaded import compiled
 from diagnosis.rank_groups import RankGroup, group_ranks
@@ -236,6 +237,7 @@ class VerdictPage:
     why_not: tuple[str, ...]
     consequences: tuple[Other, ...]
     possibilities: tuple[Possibility, ...]
+    nearest: tuple[Near, ...]
     recovered: tuple[Survived, ...]
     timeline: Timeline | None
     fates: tuple[FateRow, ...]
@@ -286,6 +288,7 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
         why_not=why_not,
         consequences=tuple(_others(verdict, titles, reader, place)),
         possibilities=tuple(_possibilities(verdict["hypotheses"], titles)),
+        nearest=_nearest(verdict["outcome"], evidence),
         recovered=tuple(_survived(verdict["recovered"], titles, reader.names, place)),
         timeline=drawing,
         fates=fates,
@@ -329,6 +332,13 @@ def _telling(evidence: Sequence[Mapping[str, Any]], links: LogLinks) -> Place | 
         href = links.to(each["file"], each["line"])
         return Place(each["file"], each["line"], href, text=each["text"].strip())
     return None
+
+
+def _nearest(outcome: str, evidence: Sequence[Mapping[str, Any]]) -> tuple[Near, ...]:
+    """Return what is most like the line of a failure that the catalogue does not know."""
+    if outcome != "unrecognised" or not evidence:
+        return ()
+    return nearest(evidence[0]["text"], compiled().envelopes)
 
 
 def _has_short_page(failure: Mapping[str, Any]) -> bool:

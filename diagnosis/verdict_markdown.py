@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from diagnosis.nearest import Near
 from diagnosis.presentation import FateRow, Other, Possibility, VerdictPage
 
 __all__ = ["as_markdown"]
@@ -47,6 +48,9 @@ def _blocks(page: VerdictPage, origin: str) -> Iterator[str]:
     if page.possibilities:
         yield "**What else it may be**"
         yield "\n".join(map(_possibility, page.possibilities))
+    if page.nearest:
+        yield "**The nearest known failures; none of them matches**"
+        yield "\n".join(map(_near, page.nearest))
     if page.consequences:
         yield "**What followed from it**"
         yield "\n".join(_other(each, page) for each in page.consequences)
@@ -92,6 +96,11 @@ def _possibility(possibility: Possibility) -> str:
             f"  - collect next: {_with_code(possibility.collect_next)}",
         )
     )
+
+
+def _near(near: Near) -> str:
+    words = ", ".join(f"`{word}`" for word in near.only_there)
+    return f"- {_plain(near.title)}" + (f", which says {words} besides" if words else "")
 
 
 def _other(other: Other, page: VerdictPage) -> str:

@@ -20,6 +20,8 @@ __all__ = ["Chain", "Frame", "Traceback", "read_chains"]
 
 _HEADER = b"Traceback (most recent call last)"
 _HEADER_PATTERN = probe_pattern("traceback")
+# torch/_utils.py, ExceptionWrapper: what is raised again quotes what a worker raised.
+_QUOTED = b"Original " + _HEADER
 # CPython's sys.unraisablehook: an exception in a finaliser or a callback, which nobody can catch.
 _IGNORED = (b"Exception ignored in", b"Exception ignored on", b"Exception ignored while")
 _CHAINED = (
@@ -100,11 +102,13 @@ class Chain:
     """Tracebacks of one source that Python itself joined, in the order printed: cause first.
 
     `ignored` says that Python announced it as "Exception ignored in …": nothing failed of it.
+    `quoted_by` is the header of the traceback whose message quotes this one, if one does.
     """
 
     source: Source
     tracebacks: tuple[Traceback, ...]
     ignored: bool = False
+    quoted_by: Line | None = None
 
     @property
     def first(self) -> Line:
@@ -134,19 +138,28 @@ def read_chains(log: Log) -> list[Chain]:
     found: list[Chain] = []
     for header in log.lines_with(_HEADER_PATTERN):
         if header.key not in taken:
-            chain = _read_chain(log, header)
+            chain = _read_chain(log, header, found[-1] if found else None)
             taken.update(line.key for line in chain.lines())
             found.append(chain)
     return found
 
 
-def _read_chain(log: Log, header: Line) -> Chain:
+def _read_chain(log: Log, header: Line, before: Chain | None) -> Chain:
     above = log.line_at(header.file, header.start - 1) if header.start else None
     return Chain(
         source=header.facts.source,
         tracebacks=tuple(_read_joined(log, header)),
         ignored=above is not None and above.facts.message.lstrip().startswith(_IGNORED),
+        quoted_by=None if before is None else _quoting(log, before, header),
     )
+
+
+def _quoting(log: Log, before: Chain, header: Line) -> Line | None:
+    """Return where the chain begins whose message, right above the header, quotes this one."""
+    if before.last.file != header.file or not header.facts.message.lstrip().startswith(_QUOTED):
+        return None
+    between = log.texts[header.file].data[before.last.end : header.start]
+    return None if between.strip() else before.first
 
 
 def _read_joined(log: Log, header: Line) -> Iterator[Traceback]:

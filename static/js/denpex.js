@@ -67,10 +67,12 @@ function announce(text) {
   region.textContent = text;
 }
 
-// Ctrl+Enter (or Command+Enter) in the paste box sends it.
+// Ctrl+Enter or Ctrl+S (or Command) in the paste box sends it.
 function setUpSending(textarea) {
   textarea.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) textarea.form.requestSubmit();
+    if (!["Enter", "s"].includes(event.key) || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    textarea.form.requestSubmit();
   });
 }
 
@@ -176,14 +178,47 @@ function setUpPasting(form, input) {
   });
 }
 
-// Ctrl+K (or Command+K) leads to the search box.
+// Ctrl+K (or Command+K) and / lead to the search box.
 function setUpSearchKey(input) {
+  function search() {
+    input.focus();
+    input.select();
+  }
   document.addEventListener("keydown", (event) => {
     if (event.key.toLowerCase() !== "k" || !(event.ctrlKey || event.metaKey)) return;
     event.preventDefault();
-    input.focus();
-    input.select();
+    search();
   });
+  onKey("/", search);
+}
+
+// Keys without Ctrl act only outside of fields, and can be switched off: whoever speaks to their
+// machine types them without meaning to (WCAG 2.1.4).
+const actionOfKey = new Map();
+
+function onKey(key, action) {
+  actionOfKey.set(key, action);
+}
+
+function actOnKey(event) {
+  const action = actionOfKey.get(event.key.toLowerCase());
+  if (!action || event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+  if (event.target.closest("input, select, textarea, dialog, [contenteditable]")) return;
+  if (recall("single-keys") === "off") return;
+  event.preventDefault();
+  action();
+}
+
+function setUpKeys(dialog) {
+  const toggle = document.querySelector("[data-keys-toggle]");
+  const single = dialog.querySelector("[type=checkbox]");
+  const show = () => dialog.showModal();
+  toggle.hidden = false;
+  toggle.addEventListener("click", show);
+  onKey("?", show);
+  single.checked = recall("single-keys") !== "off";
+  single.addEventListener("change", () => keep("single-keys", single.checked ? "on" : "off"));
+  document.addEventListener("keydown", actOnKey);
 }
 
 // What a reader chose stays chosen on the next page: the stack, and the role.
@@ -290,3 +325,4 @@ document.querySelectorAll("[data-choice]").forEach(setUpChoice);
 setUpContents(document.querySelectorAll(".contents a"));
 document.querySelectorAll("form[data-suggestions]").forEach(setUpSuggestions);
 setUpSearchKey(document.querySelector(".site-search input"));
+setUpKeys(document.querySelector("#keys"));

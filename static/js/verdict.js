@@ -78,6 +78,24 @@ function chooseRun(event) {
   location.hash = `${prefix}L${start[2]}-L${end[2]}`;
 }
 
+// N and P step through the lines of evidence, from the one that has the focus or had it last.
+function setUpEvidenceKeys() {
+  let last = -1;
+
+  function step(by) {
+    const numbers = [...document.querySelectorAll(".log-evidence > .log-number")];
+    if (!numbers.length) return;
+    const focused = numbers.indexOf(document.activeElement);
+    const from = focused < 0 ? last : focused;
+    last = from < 0 ? (by > 0 ? 0 : numbers.length - 1) : (from + by + numbers.length) % numbers.length;
+    numbers[last].focus({ preventScroll: true });
+    numbers[last].scrollIntoView({ block: "center" });
+  }
+
+  onKey("n", () => step(1));
+  onKey("p", () => step(-1));
+}
+
 function setUpCopying(button) {
   const words = button.textContent;
   button.hidden = false;
@@ -104,4 +122,5 @@ if (log) {
   addEventListener("hashchange", () => goToLines(log));
   goToLines(log);
 }
+setUpEvidenceKeys();
 document.querySelectorAll("[data-copies]").forEach(setUpCopying);

@@ -179,6 +179,56 @@ step 1
     assert "Where to start" in text
 
 
+ALMOST_KNOWN = b"""\
+[rank2]: Traceback (most recent call last):
+[rank2]:   File "/workspace/train/odd.py", line 88, in fold
+[rank2]:     conv(x)
+[rank2]: zephyr.loom.KernelError: cuDNN gave CUDNN_STATUS_WOVEN_TWICE
+"""
+
+
+def test_unrecognised_failure_leads_to_the_nearest_ones_and_to_telling_us(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = show(client, answered(ALMOST_KNOWN))
+
+    _, _, nearest = page.partition('<h2 id="nearest">')
+    nearest, _, rest = nearest.partition("</section>")
+    assert nearest.count("<h3>") == 3
+    assert 'href="/failures/cudnn-alloc-failed-oom/"' in nearest
+    text = text_of(nearest)
+    assert "It prints RuntimeError: cuDNN error: CUDNN_STATUS_ALLOC_FAILED" in text
+    assert "your line alone says" in text
+    assert "CUDNN_STATUS_WOVEN_TWICE" in text
+    assert '<a href="#feedback">Tell us</a>' in page
+    assert '<h2 id="feedback">Tell us what it was</h2>' in rest
+
+
+def test_recognised_failure_names_no_nearest_ones(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = show(client, answered(case_log(KILLED)))
+
+    assert 'id="nearest"' not in page
+    assert '<h2 id="feedback">Was this wrong?</h2>' in page
+
+
+def test_unrecognised_failure_like_no_other_says_so(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = show(client, answered(b"[rank0]: quokka.QuokkaError: the quokka is asleep\n" * 9))
+
+    assert "No failure of the catalogue prints anything like this line." in page
+
+
+def test_visitor_is_told_what_an_account_gives_and_comes_back_from_signing_up(
+    client: Client, answered: Answered
+) -> None:
+    job = answered(case_log(KILLED))
+
+    assert f'href="/account/signup/?next=/d/{job.pk}/"' in show(client, job)
+
+
 def test_symptom_alone_says_what_would_decide(
     client: Client, answered: Answered, failures: None
 ) -> None:

@@ -207,6 +207,28 @@ def test_address_of_a_line_that_there_is_not_stays_where_it_is(
     expect(wide_page.locator("#L1")).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [390, 700, 1440])
+def test_evidence_is_read_to_its_end_beside_its_note(
+    browser: Browser, site: str, width: int
+) -> None:
+    with opened(browser, site, width) as page:
+        page.goto("/d/sample-killed-rank/")
+        lines = page.locator(".log li.log-evidence")
+        boxes = lines.evaluate_all(
+            """(lines) => lines.map((line) => {
+                const [code, note] = [line.querySelector("code"), line.querySelector(".log-note")]
+                    .map((part) => part.getBoundingClientRect());
+                const log = line.closest(".log").getBoundingClientRect();
+                return {
+                    inside: code.right <= log.right,
+                    apart: code.right <= note.left || code.bottom <= note.top,
+                };
+            })"""
+        )
+        assert boxes
+        assert boxes == [{"inside": True, "apart": True}] * len(boxes)
+
+
 def test_markdown_is_copied(wide_page: Page) -> None:
     wide_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     wide_page.goto(SAMPLE)
@@ -216,6 +238,63 @@ def test_markdown_is_copied(wide_page: Page) -> None:
     expect(wide_page.get_by_role("status").get_by_text("Copied")).to_be_attached()
     copied = wide_page.evaluate("navigator.clipboard.readText()")
     assert copied == wide_page.request.get("/d/sample-disk-full.md").text()
+
+
+def focused_line(page: Page) -> str:
+    line: str = page.evaluate("document.activeElement.closest('li')?.id ?? ''")
+    return line
+
+
+def test_letters_step_through_the_evidence(wide_page: Page) -> None:
+    wide_page.goto(SAMPLE)
+    lines = wide_page.locator(".log-evidence").evaluate_all("(all) => all.map((each) => each.id)")
+    assert len(lines) > 1
+
+    visited = []
+    for _ in range(len(lines) + 1):
+        wide_page.keyboard.press("n")
+        visited.append(focused_line(wide_page))
+        expect(wide_page.locator(f"#{visited[-1]}")).to_be_in_viewport()
+    assert visited == [*lines, lines[0]]
+    wide_page.keyboard.press("p")
+    assert focused_line(wide_page) == lines[-1]
+
+    search = wide_page.get_by_role("searchbox", name="Search this log")
+    search.press_sequentially("pn/?")
+    expect(search).to_have_value("pn/?")
+    expect(search).to_be_focused()
+
+
+def test_first_letter_may_lead_back_from_the_end(wide_page: Page) -> None:
+    wide_page.goto(SAMPLE)
+    last = wide_page.locator(".log-evidence").last.get_attribute("id")
+
+    wide_page.keyboard.press("p")
+
+    assert focused_line(wide_page) == last
+
+
+def test_letters_can_be_switched_off(wide_page: Page) -> None:
+    wide_page.goto(SAMPLE)
+    wide_page.keyboard.press("?")
+    keys = wide_page.get_by_role("dialog", name="Keys")
+    expect(keys).to_contain_text("Next and previous line of evidence")
+    keys.get_by_label("Keys without Ctrl").uncheck()
+    wide_page.keyboard.press("Escape")
+    expect(keys).to_be_hidden()
+
+    wide_page.reload()
+    for key in ("n", "?", "/"):
+        wide_page.keyboard.press(key)
+    assert focused_line(wide_page) == ""
+    expect(keys).to_be_hidden()
+    expect(wide_page.get_by_label("Search failures")).not_to_be_focused()
+
+    wide_page.get_by_role("button", name="Keys").click()
+    keys.get_by_label("Keys without Ctrl").check()
+    keys.get_by_role("button", name="Close").click()
+    wide_page.keyboard.press("n")
+    assert focused_line(wide_page) != ""
 
 
 def test_marks_of_the_timeline_lead_to_their_lines(wide_page: Page) -> None:

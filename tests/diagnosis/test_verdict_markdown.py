@@ -126,3 +126,14 @@ def test_unknown_id(client: Client) -> None:
 )
 def test_verdicts_without_a_failure(client: Client, answered: Answered, log: bytes) -> None:
     assert written(client, answered(log).pk).startswith("### ")
+
+
+def test_nearest_failures_are_named_where_none_matches(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    log = b"[rank2]: zephyr.loom.KernelError: cuDNN gave CUDNN_STATUS_WOVEN_TWICE\n" * 9
+
+    text = written(client, answered(log).pk)
+
+    assert "The nearest known failures; none of them matches" in text
+    assert re.search(r"- cuDNN.*, which says .*`CUDNN_STATUS_ALLOC_FAILED`", text)

@@ -247,6 +247,24 @@ def test_suggestions_are_read_and_chosen_by_keyboard(wide_page: Page) -> None:
     wide_page.wait_for_url(f"**{PAGE}")
 
 
+@pytest.mark.parametrize("key", ["/", "Control+k"])
+def test_key_leads_to_the_search(wide_page: Page, key: str) -> None:
+    wide_page.goto(PAGE)
+    wide_page.keyboard.press(key)
+    wide_page.keyboard.type("a/b?")
+    assert search_box(wide_page).input_value() == "a/b?"
+
+
+def test_question_mark_shows_the_keys(wide_page: Page) -> None:
+    wide_page.goto(PAGE)
+    wide_page.keyboard.press("?")
+    keys = wide_page.get_by_role("dialog", name="Keys")
+    keys.wait_for()
+    assert "evidence" not in keys.inner_text()
+    keys.get_by_role("button", name="Close").click()
+    assert keys.is_hidden()
+
+
 def test_escape_closes_the_suggestions_and_enter_then_searches(wide_page: Page) -> None:
     wide_page.goto("/")
     search_box(wide_page).press_sequentially("scratch d")

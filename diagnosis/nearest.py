@@ -1,0 +1,109 @@
+"""The failures whose lines are most like one that no signature knows, and what differs.
+
+A word counts by how few of the catalogue's lines have it, so that "error" brings nothing near.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from diagnosis.engine.sources import Envelopes
+from encyclopedia.models import Failure
+
+__all__ = ["Near", "nearest"]
+
+_MOST = 3
+# Of 1: what has less in common with a line is about something else.
+_LEAST_LIKENESS = 0.12
+_MOST_WORDS = 5
+_CHARACTERS = 400
+_WORD = re.compile(r"[A-Za-z][A-Za-z_]*[A-Za-z]")
+_INNER_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|_")
+_SHORTEST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """A failure that prints something like the line: the two lines, and the words of one alone."""
+
+    slug: str
+    title: str
+    severity: str
+    prints: str
+    only_there: tuple[str, ...]
+    only_here: tuple[str, ...]
+
+
+def nearest(text: str, envelopes: Envelopes) -> tuple[Near, ...]:
+    """Return the failures that print what is most like the line `text`, the most similar first."""
+    here = _message(text, envelopes)
+    printed = list(_printed(envelopes))
+    rarity = _rarity(_parts(line) for _failure, line in printed)
+    best: dict[str, tuple[float, Failure, str]] = {}
+    for failure, line in printed:
+        likeness = _likeness(_parts(here), _parts(line), rarity)
+        if likeness > max(_LEAST_LIKENESS, best.get(failure.slug, (0.0,))[0]):
+            best[failure.slug] = (likeness, failure, line)
+    ranked = sorted(best.values(), key=lambda each: (-each[0], each[1].slug))[:_MOST]
+    return tuple(_compared(failure, line, here, rarity) for _likeness, failure, line in ranked)
+
+
+def _printed(envelopes: Envelopes) -> Iterator[tuple[Failure, str]]:
+    rows = Failure.objects.only("slug", "title", "severity", "wordings").order_by("slug")
+    for failure in rows:
+        for wording in failure.wordings:
+            yield failure, _message(wording, envelopes)
+
+
+def _message(line: str, envelopes: Envelopes) -> str:
+    """Return what a line says, without who printed it and when."""
+    message = envelopes.parse(line[:_CHARACTERS].encode()).message.decode("utf-8", "replace")
+    return message.strip() or line[:_CHARACTERS].strip()
+
+
+def _compared(failure: Failure, line: str, here: str, rarity: Mapping[str, float]) -> Near:
+    return Near(
+        slug=failure.slug,
+        title=failure.title,
+        severity=failure.severity,
+        prints=line,
+        only_there=_words_of_one(line, here, rarity),
+        only_here=_words_of_one(here, line, rarity),
+    )
+
+
+def _words_of_one(text: str, other: str, rarity: Mapping[str, float]) -> tuple[str, ...]:
+    """Return the rarest words of a text that the other one does not have, as they are written."""
+    known = {word.lower() for word in _WORD.findall(other)}
+    words = dict.fromkeys(word for word in _WORD.findall(text) if word.lower() not in known)
+    rarest = sorted(filter(_parts, words), key=lambda word: -_weight(_parts(word), rarity))
+    telling = rarest[:_MOST_WORDS]
+    return tuple(word for word in words if word in telling)
+
+
+def _parts(text: str) -> frozenset[str]:
+    """Return the words of a text, also those within a name such as OutOfMemoryError."""
+    parts = (part for word in _WORD.findall(text) for part in _INNER_WORD.split(word))
+    return frozenset(part.lower() for part in parts if len(part) >= _SHORTEST)
+
+
+def _rarity(lines: Iterable[frozenset[str]]) -> Mapping[str, float]:
+    lines = list(lines)
+    counts = Counter(part for line in lines for part in line)
+    return {part: math.log((len(lines) + 1) / count) for part, count in counts.items()}
+
+
+def _likeness(one: frozenset[str], other: frozenset[str], rarity: Mapping[str, float]) -> float:
+    """Return from 0 to 1 how much of the rare words two lines share."""
+    whole = _weight(one, rarity) * _weight(other, rarity)
+    return _weight(one & other, rarity) / math.sqrt(whole) if whole else 0.0
+
+
+def _weight(parts: Iterable[str], rarity: Mapping[str, float]) -> float:
+    """Return how much words count together; one that the catalogue does not have is the rarest."""
+    unknown = max(rarity.values(), default=0.0)
+    return sum(rarity.get(part, unknown) for part in parts)

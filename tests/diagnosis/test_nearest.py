@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import pytest
+
+from diagnosis.nearest import nearest
+from diagnosis.preloaded import compiled
+from encyclopedia import sync
+from encyclopedia.catalogue import FAILURES, load
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _failures(db: None) -> None:
+    sync.load_failures(load(FAILURES))
+
+
+def test_lines_that_share_rare_words_are_near() -> None:
+    found = nearest(
+        "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", compiled().envelopes
+    )
+
+    assert found[0].slug == "cudnn-alloc-failed-oom"
+    assert found[0].only_there == ("CUDNN_STATUS_ALLOC_FAILED",)
+    assert found[0].only_here == ("CUDNN_STATUS_EXECUTION_FAILED",)
+    assert len(found) == 3
+    assert len({each.slug for each in found}) == 3
+
+
+def test_who_printed_the_line_and_when_counts_for_nothing() -> None:
+    line = "ValueError: generation_batch (12) must be divisible by num_generations (8)."
+    stamped = f"2026-11-30 06:58:00,000 [rank17]: {line}"
+
+    assert nearest(stamped, compiled().envelopes) == nearest(line, compiled().envelopes)
+
+
+def test_difference_is_told_in_the_rarest_words_in_their_order() -> None:
+    line = "OSError: could not open the shard of the token cache: the magic of the zebra is wrong"
+
+    found = nearest(line, compiled().envelopes)
+
+    assert "zebra" in found[0].only_here
+    assert "the" not in found[0].only_here
+    assert len(found[0].only_here) == 5
+    places = [line.index(word) for word in found[0].only_here]
+    assert places == sorted(places)
+
+
+def test_nothing_is_near_where_no_rare_word_is_shared() -> None:
+    assert nearest("quokka.QuokkaError: the quokka is asleep", compiled().envelopes) == ()
+
+
+def test_line_of_numbers_is_near_nothing() -> None:
+    assert nearest("0 17 42", compiled().envelopes) == ()
