@@ -10,7 +10,7 @@ from diagnosis.engine.text import Text
 from diagnosis.log_reader import SHOWN_CHARACTERS, LogReader, shown
 from diagnosis.visible import visible
 
-__all__ = ["MOST_HITS", "FileHits", "Hit", "search"]
+__all__ = ["MOST_HITS", "FileHits", "Hit", "lines_holding", "search"]
 
 MOST_HITS = 500
 _CHARACTERS_BEFORE = 120

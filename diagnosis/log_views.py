@@ -59,7 +59,8 @@ def log_page(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
     links = LogLinks(answer.id, reader.names, frozenset((file.name, n) for n in part.numbers))
     words = request.GET.get("q", "")[:_MOST_WORDS]
     found = lines_holding(reader, file.name, words, _MOST_FOUND)
-    marked = dict.fromkeys(found, "found") | marked_lines(verdict, file.name)
+    marks = dict.fromkeys(found, "found") | marked_lines(verdict, file.name)
+    marked = dict(sorted(marks.items()))
     excerpts = Excerpts(reader, _evidence(verdict))
     ctx = {
         "answer": answer,
@@ -67,9 +68,7 @@ def log_page(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
         "number": number,
         "part": part,
         "lines": excerpts.rows(file.name, part.numbers, chosen, _CHARACTERS),
-        "gutter": stand_for(
-            file, dict(sorted(marked.items())), [part.numbers], links.to, _GUTTER_APART
-        ),
+        "gutter": stand_for(file, marked, [part.numbers], links.to, _GUTTER_APART),
         "characters": _CHARACTERS,
         "words": words,
     }

@@ -16,7 +16,7 @@ from allauth.account.forms import SetPasswordForm
 from allauth.account.models import EmailAddress, EmailConfirmationHMAC
 from allauth.mfa.totp.internal.auth import format_hotp_value, hotp_value
 from django.contrib.auth.models import AnonymousUser
-from django.http import HttpResponseBase
+from django.http import HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.test import Client, RequestFactory
 from django.utils import timezone
@@ -71,13 +71,14 @@ def page_templates() -> set[str]:
     return {name for name in extending if name not in frames and not name.startswith(_NOT_OURS)}
 
 
-def every_page() -> Mapping[str, HttpResponseBase]:
+def every_page() -> Mapping[str, HttpResponse]:
     """Return the answers by their names; the catalogue must be loaded."""
     parts = (_public(), _errors(), _diagnoses(), _entering(), _account(), _history(), _workplace())
-    pages: dict[str, HttpResponseBase] = {}
+    pages: dict[str, HttpResponse] = {}
     for part in parts:
         for name, response in part:
             assert name not in pages, name
+            assert isinstance(response, HttpResponse)
             assert response["Content-Type"].startswith("text/html"), (name, response)
             pages[name] = response
     return pages
@@ -171,7 +172,7 @@ def _diagnoses() -> Pages:
 
 def _states(client: Client) -> Pages:
     later = timezone.now() + dt.timedelta(hours=1)
-    states = {
+    states: dict[str, dict[str, object]] = {
         "queued": {},
         "queued, second": {},
         "running": {"state": "running", "lease": "one", "lease_until": later},

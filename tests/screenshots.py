@@ -11,9 +11,9 @@ import logging
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import django
 from playwright.sync_api import sync_playwright
@@ -23,12 +23,12 @@ from tests.served import PROJECT, served
 from tests.shown import show
 
 if TYPE_CHECKING:
-    from django.http import HttpResponseBase
+    from django.http import HttpResponse
     from playwright.sync_api import Page
 
 FOLDER = PROJECT / "build" / "screenshots"
 WIDTHS = (390, 768, 1440)
-THEMES = ("light", "dark")
+THEMES: Sequence[Literal["light", "dark"]] = ("light", "dark")
 
 
 def main() -> int:
@@ -59,7 +59,7 @@ def main() -> int:
     return 1 if wide else 0
 
 
-def _draw(page: Page, pages: Mapping[str, HttpResponseBase], folder: Path, width: int) -> int:
+def _draw(page: Page, pages: Mapping[str, HttpResponse], folder: Path, width: int) -> int:
     """Draw the pages into a folder; returns how many are wider than the window."""
     shutil.rmtree(folder, ignore_errors=True)
     wide = 0

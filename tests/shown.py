@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from django.http import HttpResponseBase
+from django.http import HttpResponse
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Route
@@ -15,7 +15,7 @@ __all__ = ["show"]
 _ADDRESS = "/shown/"
 
 
-def show(page: Page, response: HttpResponseBase) -> None:
+def show(page: Page, response: HttpResponse) -> None:
     """Let a page of the site show `response`; its styles and scripts come from the site.
 
     Whatever else its scripts ask for stays unanswered, so that a page that waits keeps waiting.
@@ -27,7 +27,7 @@ def show(page: Page, response: HttpResponseBase) -> None:
             route.fulfill(
                 status=response.status_code,
                 headers=dict(response.headers),
-                body=response.content,  # type: ignore[attr-defined]
+                body=response.content,
             )
         elif path.startswith("/static/"):
             route.continue_()

@@ -45,7 +45,7 @@ def violations(page: Page) -> list[str]:
 @pytest.mark.usefixtures("redis")
 def test_every_template_of_a_page_is_among_the_pages(catalogue: Catalogue) -> None:
     sync.load_failures(catalogue)
-    rendered: set[str] = set()
+    rendered: set[str | None] = set()
 
     def note(template: Template, **_: object) -> None:
         rendered.add(template.name)
@@ -89,7 +89,9 @@ def test_axe_finds_nothing_to_mend_while_suggestions_are_open(wide_page: Page) -
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.usefixtures("_failures")
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_finds_nothing_to_mend_in_the_list_of_keys(wide_page: Page, theme: str) -> None:
+def test_axe_finds_nothing_to_mend_in_the_list_of_keys(
+    wide_page: Page, theme: Literal["dark", "light"]
+) -> None:
     wide_page.emulate_media(color_scheme=theme)
     wide_page.goto("/style/")
     wide_page.get_by_role("button", name="Keys").click()
