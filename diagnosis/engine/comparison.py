@@ -28,8 +28,29 @@ LOST_PEERS = frozenset({"gloo-peer-closed", "nccl-remote-peer-closed"})
 _UNEVEN_OPERATIONS = frozenset({"ALLTOALL", "ALLTOALL_BASE", "SEND", "RECV", "COALESCED"})
 # What a rank says last that has done its share and goes.
 _LEAVING = BytePattern(
-    r"(?i:\b(?:finished|exhausted|leaving|exiting|done|completed?"
+    r"(?i:\b(?:exhausted|leaving|exiting|early[ _-]?stopp(?:ing|ed)|stopping early"
     r"|no more (?:data|batches|samples))\b)"
+)
+_FINISHED = BytePattern(r"(?i:\b(?:finished|done|completed?)\b)")
+# What is done between steps: to have finished that is not to leave.
+_PART = BytePattern(
+    r"(?i:\b(?:sav(?:ed|ing)|checkpoint|load(?:ed|ing)|download|tokeniz|pre-?process|evaluat|validat"
+    r"|compil|warm-?up|initiali[sz])|\bsetup\b)"
+)
+# What a rank says last that works on alone, while the others already wait for it.
+_BEGUN = {
+    "checkpoint-save-exceeds-collective-timeout": BytePattern(
+        r"(?i:\bsaving\b.{0,64}(?:\b(?:checkpoint|ckpt|model|weights|state|optimizer)|[/.]step)"
+        r"|\bcheckpoint(?:ing)? (?:started|begins))"
+    ),
+    "rank0-preprocessing-exceeds-timeout": BytePattern(
+        r"(?i:\b(?:tokeniz|pre-?process|download|pack|index)ing\b.{0,64}"
+        r"\b(?:data|dataset|corpus|documents?|examples|shards?|split))"
+    ),
+}
+# The same line may go on to say that it is done.
+_ENDED = BytePattern(
+    r"(?i:\b(?:done|finished|completed?|took|in \d+(?:\.\d+)? ?(?:s|sec|ms)\b|ok$))"
 )
 _GROUP = r"\[PG (?:ID [^ \]\n]+ PG )?GUID (?P<group>[^ \]\n]+)"
 
@@ -172,10 +193,17 @@ def _left_early(scene: Scene, slug: str) -> Event | None:
         last = scene.last_line(rank)
         if last is None or rank in failed or not complaints:
             continue
-        if _LEAVING.search(last.facts.message) is not None:
+        if _says_that_it_leaves(last):
             lines = [Witness(last, last.end, "cause", rank), *_witnesses(complaints)]
             return scene.event(slug, lines, rank, "printed")
     return None
+
+
+def _says_that_it_leaves(line: Line) -> bool:
+    said = line.facts.message
+    if _LEAVING.search(said) is not None:
+        return True
+    return _FINISHED.search(said) is not None and _PART.search(said) is None
 
 
 def _lags_behind(scene: Scene, slug: str) -> Event | None:
@@ -219,6 +247,21 @@ def _one_rank_stalled(scene: Scene, slug: str) -> Event | None:
     return scene.event(slug, list(_witnesses(timeouts)), rank, "eliminated")
 
 
+def _one_rank_worked_on(scene: Scene, slug: str) -> Event | None:
+    """All wait for one rank, which said last what it began and never that it was done."""
+    stalled = _one_rank_stalled(scene, slug)
+    rank = None if stalled is None else stalled.subject.rank
+    last = None if rank is None else scene.last_line(rank)
+    if stalled is None or last is None:
+        return None
+    said = last.facts.message
+    if _BEGUN[slug].search(said) is None or _ENDED.search(said) is not None:
+        return None
+    return scene.event(
+        slug, [Witness(last, last.end, "cause", rank), *stalled.lines], rank, "printed"
+    )
+
+
 def _network_lost(scene: Scene, slug: str) -> Event | None:
     """Every rank of several nodes times out, and none is silent."""
     timeouts = scene.complaints(TIMEOUTS)
@@ -257,6 +300,8 @@ RULES: Mapping[str, Rule] = {
     "collective-order-desync": _operations_differ,
     "collective-shape-mismatch": _sizes_differ,
     "uneven-inputs-collective-hang": _one_rank_ran_out,
+    "checkpoint-save-exceeds-collective-timeout": _one_rank_worked_on,
+    "rank0-preprocessing-exceeds-timeout": _one_rank_worked_on,
     "stalled-rank-collective-timeout": _one_rank_stalled,
     "inter-node-network-lost": _network_lost,
     "rank-vanished-without-error": _rank_vanished,
