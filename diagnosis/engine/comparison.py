@@ -29,13 +29,30 @@ LOST_PEERS = frozenset({"gloo-peer-closed", "nccl-remote-peer-closed"})
 _UNEVEN_OPERATIONS = frozenset({"ALLTOALL", "ALLTOALL_BASE", "SEND", "RECV", "COALESCED"})
 # What a rank says last that has done its share and goes.
 _LEAVING = BytePattern(
-    r"(?i:\b(?:finished|exhausted|leaving|exiting|done|completed?"
+    r"(?i:\b(?:exhausted|leaving|exiting|early[ _-]?stopp(?:ing|ed)|stopping early"
     r"|no more (?:data|batches|samples))\b)"
 )
-# What announces a save in a logger's words: `Saving checkpoint …`, `Writing optimizer states …`.
-_SAVING = BytePattern(
-    r"(?i:\b(?:saving|writing|dumping|storing|gathering)\b[^\n]{0,64}"
-    r"\b(?:checkpoints?|ckpt|snapshot|model|weights|states?|optimizer)\b)"
+_FINISHED = BytePattern(r"(?i:\b(?:finished|done|completed?)\b)")
+# What is done between steps: to have finished that is not to leave.
+_PART = BytePattern(
+    r"(?i:\b(?:sav(?:ed|ing)|checkpoint|load(?:ed|ing)|download|tokeniz|pre-?process|evaluat|validat"
+    r"|compil|warm-?up|initiali[sz])|\bsetup\b)"
+)
+# What a rank says last that works on alone, while the others already wait for it.
+_BEGUN = {
+    "checkpoint-save-exceeds-collective-timeout": BytePattern(
+        r"(?i:\b(?:saving|writing|dumping|storing|gathering)\b.{0,64}"
+        r"(?:\b(?:checkpoint|ckpt|snapshot|model|weights|state|optimizer)|[/.]step)"
+        r"|\bcheckpoint(?:ing)? (?:started|begins))"
+    ),
+    "rank0-preprocessing-exceeds-timeout": BytePattern(
+        r"(?i:\b(?:tokeniz|pre-?process|download|pack|index)ing\b.{0,64}"
+        r"\b(?:data|dataset|corpus|documents?|examples|shards?|split))"
+    ),
+}
+# The same line may go on to say that it is done.
+_ENDED = BytePattern(
+    r"(?i:\b(?:done|finished|completed|complete(?:[.!)]|$)|took|in \d+(?:\.\d+)? ?(?:s|sec|ms)\b|ok$))"
 )
 # A wait begins within this of what holds it up, in seconds; and so far up is that looked for.
 _WAIT_BEGINS = 60.0
@@ -185,10 +202,17 @@ def _left_early(scene: Scene, slug: str) -> Event | None:
         last = scene.last_line(rank)
         if last is None or rank in failed or not complaints:
             continue
-        if _LEAVING.search(last.facts.message) is not None:
+        if _says_that_it_leaves(last):
             lines = [Witness(last, last.end, "cause", rank), *_witnesses(complaints)]
             return scene.event(slug, lines, rank, "printed")
     return None
+
+
+def _says_that_it_leaves(line: Line) -> bool:
+    said = line.facts.message
+    if _LEAVING.search(said) is not None:
+        return True
+    return _FINISHED.search(said) is not None and _PART.search(said) is None
 
 
 def _lags_behind(scene: Scene, slug: str) -> Event | None:
@@ -232,35 +256,61 @@ def _one_rank_stalled(scene: Scene, slug: str) -> Event | None:
     return scene.event(slug, list(_witnesses(timeouts)), rank, "eliminated")
 
 
+def _one_rank_worked_on(scene: Scene, slug: str) -> Event | None:
+    """All wait for one rank, which said last what it began and never that it was done."""
+    stalled = _one_rank_stalled(scene, slug)
+    rank = None if stalled is None else stalled.subject.rank
+    last = None if rank is None else scene.last_line(rank)
+    if stalled is None or last is None:
+        return None
+    if not _begins(slug, last):
+        return None
+    return scene.event(
+        slug, [Witness(last, last.end, "cause", rank), *stalled.lines], rank, "printed"
+    )
+
+
+def _begins(slug: str, line: Line) -> bool:
+    """Say whether a line begins what the failure is about, and does not end it as well."""
+    said = line.facts.message
+    return _BEGUN[slug].search(said) is not None and _ENDED.search(said) is None
+
+
 def _save_outlasted(scene: Scene, slug: str) -> Event | None:
-    """Ranks time out, and their wait began as a save was announced, the last that was said."""
+    """One rank saves on, or nobody says which: the wait began as a save was announced."""
+    return _one_rank_worked_on(scene, slug) or _wait_begins(scene, slug)
+
+
+def _wait_begins(scene: Scene, slug: str) -> Event | None:
+    """Ranks time out, and their wait began with what was begun last, whoever it was."""
     told = [event for event in scene.complaints(TIMEOUTS) if "timeout_ms" in event.captures]
     if not told:
         return None
     first = min(told, key=lambda event: event.key)
     seconds = int(first.captures["timeout_ms"]) / 1000
-    save = _save_at(scene.log, first.first, [end - seconds for end in _moments(first.first)])
-    if save is None:
+    begun = _last_stamped(scene.log, first.first)
+    waits = [end - seconds for end in _moments(first.first)]
+    if begun is None or not _begins(slug, begun) or not _near(_moments(begun), waits):
         return None
-    rank = save.facts.source.rank
-    lines = [Witness(save, save.end, "cause", rank), *_witnesses(told)]
+    rank = begun.facts.source.rank
+    lines = [Witness(begun, begun.end, "cause", rank), *_witnesses(told)]
     return scene.event(slug, lines, rank, None if rank is None else "printed", inferred=True)
 
 
-def _save_at(log: Log, line: Line, began: Sequence[float]) -> Line | None:
-    """Return the line above that announces a save when the wait began, if it is the last stamped.
-
-    `began` is that moment by each clock that stamps the line.
-    """
+def _last_stamped(log: Log, line: Line) -> Line | None:
+    """Return the nearest line above that has a stamp with a date."""
     for _ in range(_LINES_ABOVE):
         if line.start == 0:
             return None
         line = log.line_at(line.file, line.start - 1)
-        moments = _moments(line)
-        if moments:
-            near = any(abs(one - other) <= _WAIT_BEGINS for one in moments for other in began)
-            return line if near and _SAVING.search(line.facts.message) else None
+        if _moments(line):
+            return line
     return None
+
+
+def _near(ones: Iterable[float], others: Sequence[float]) -> bool:
+    """Say whether two lines may be of one moment, by any of the clocks that stamp them."""
+    return any(abs(one - other) <= _WAIT_BEGINS for one in ones for other in others)
 
 
 def _moments(line: Line) -> list[float]:
@@ -307,6 +357,7 @@ RULES: Mapping[str, Rule] = {
     "collective-shape-mismatch": _sizes_differ,
     "uneven-inputs-collective-hang": _one_rank_ran_out,
     "checkpoint-save-exceeds-collective-timeout": _save_outlasted,
+    "rank0-preprocessing-exceeds-timeout": _one_rank_worked_on,
     "stalled-rank-collective-timeout": _one_rank_stalled,
     "inter-node-network-lost": _network_lost,
     "rank-vanished-without-error": _rank_vanished,

@@ -183,3 +183,36 @@ def test_a_save_that_did_not_begin_the_wait_is_not_blamed(
         compiled, *lines, *(watchdog(rank, seq=42, enqueued=42) for rank in (1, 2))
     )
     assert verdict.outcome == "symptom_only"
+
+
+def timed_out_on_all_but(rank: int, last_words: str) -> tuple[str, ...]:
+    """Return a log of four ranks in which all but one wait for it, after what it said last."""
+    others = [other for other in range(4) if other != rank]
+    said = f"2026-11-30 06:05:10,000 INFO train: [rank {rank}] {last_words}"
+    return announced(4), said, *(of_rank(other, GLOO_TIMEOUT) for other in others)
+
+
+@pytest.mark.parametrize(
+    ("last_words", "slug"),
+    [
+        ("saving checkpoint to out/step-10.pt", "checkpoint-save-exceeds-collective-timeout"),
+        ("saved checkpoint to out/step-10.pt", "stalled-rank-collective-timeout"),
+        ("saving checkpoint to out/step-10.pt took 3.1 s", "stalled-rank-collective-timeout"),
+        ("tokenizing 1,204,331 documents", "rank0-preprocessing-exceeds-timeout"),
+        ("tokenizing 1,204,331 documents: done", "stalled-rank-collective-timeout"),
+        ("step 40/200 | loss 4.1", "stalled-rank-collective-timeout"),
+    ],
+)
+def test_what_the_awaited_rank_began_last_is_what_it_still_does(
+    compiled: Compiled, last_words: str, slug: str
+) -> None:
+    assert told(compiled, *timed_out_on_all_but(0, last_words))[:2] == (slug, 0)
+
+
+def test_a_rank_that_stopped_early_has_left_the_others(compiled: Compiled) -> None:
+    parts = (
+        announced(4),
+        "2026-11-30 06:02:14,119 INFO train: [rank 1] early stopping: no better for 5 evaluations",
+        *(of_rank(rank, PEER_CLOSED) for rank in (0, 2, 3)),
+    )
+    assert told(compiled, *parts)[:2] == ("uneven-inputs-collective-hang", 1)
