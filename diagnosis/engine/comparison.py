@@ -52,7 +52,8 @@ _BEGUN = {
 }
 # The same line may go on to say that it is done.
 _ENDED = BytePattern(
-    r"(?i:\b(?:done|finished|completed|complete(?:[.!)]|$)|took|in \d+(?:\.\d+)? ?(?:s|sec|ms)\b|ok$))"
+    r"(?i:\b(?:done|finished|completed|complete(?:[.!)]|$)|took|ok$"
+    r"|in \d+(?:\.\d+)? ?(?:s|sec|ms)\b))"
 )
 # A wait begins within this of what holds it up, in seconds; and so far up is that looked for.
 _WAIT_BEGINS = 60.0
@@ -84,9 +85,9 @@ class Scene:
 
     @property
     def silent(self) -> list[int]:
-        """Return the ranks that complain of nothing and raised nothing, ascending."""
-        raised = (event for event in _events(self.judgement) if event.raised is not None)
-        heard = {*ranks_of(self.complaints(TIMEOUTS | LOST_PEERS)), *ranks_of(raised)}
+        """Return the ranks that say nothing of a failure themselves, ascending."""
+        own = (event for event in _events(self.judgement) if _speaks(event))
+        heard = {*ranks_of(self.complaints(TIMEOUTS | LOST_PEERS)), *ranks_of(own)}
         return [rank for rank in self.roster.ranks if rank not in heard]
 
     def last_line(self, rank: int) -> Line | None:
@@ -132,6 +133,12 @@ def _events(judgement: Judgement) -> Iterator[Event]:
     yield from judgement.peers
     yield from judgement.rivals
     yield from (each.event for each in judgement.explained)
+
+
+def _speaks(event: Event) -> bool:
+    """Say whether the event is in the words of the rank that it is about."""
+    own = event.role in ("cause", "symptom", "consequence") and not event.reported
+    return event.raised is not None or (own and not event.subject.named)
 
 
 def compare(scene: Scene) -> Event | None:
@@ -333,7 +340,7 @@ def _rank_vanished(scene: Scene, slug: str) -> Event | None:
     """Ranks lose a peer, and the one they lose has printed no error."""
     lost = scene.complaints(LOST_PEERS)
     silent = scene.silent
-    if not lost or scene.complaints(TIMEOUTS):
+    if not lost or scene.complaints(TIMEOUTS) or any(each.subject.rank is None for each in lost):
         return None
     present = [rank for rank in silent if rank in scene.roster.present]
     if silent and len(silent) == 1:
