@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.causality import LEVELS, Judgement, ranks_of
+from diagnosis.engine.clock import DATED
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event, Witness
 from diagnosis.engine.fates import Roster
 from diagnosis.engine.identities import Identities
-from diagnosis.engine.log import Line
+from diagnosis.engine.log import Line, Log
 from diagnosis.engine.matches import Observation, capture
 from diagnosis.engine.patterns import BytePattern
 from diagnosis.engine.subjects import Subject
@@ -31,6 +32,14 @@ _LEAVING = BytePattern(
     r"(?i:\b(?:finished|exhausted|leaving|exiting|done|completed?"
     r"|no more (?:data|batches|samples))\b)"
 )
+# What announces a save in a logger's words: `Saving checkpoint …`, `Writing optimizer states …`.
+_SAVING = BytePattern(
+    r"(?i:\b(?:saving|writing|dumping|storing|gathering)\b[^\n]{0,64}"
+    r"\b(?:checkpoints?|ckpt|snapshot|model|weights|states?|optimizer)\b)"
+)
+# A wait begins within this of what holds it up, in seconds; and so far up is that looked for.
+_WAIT_BEGINS = 60.0
+_LINES_ABOVE = 64
 _GROUP = r"\[PG (?:ID [^ \]\n]+ PG )?GUID (?P<group>[^ \]\n]+)"
 
 
@@ -38,6 +47,7 @@ _GROUP = r"\[PG (?:ID [^ \]\n]+ PG )?GUID (?P<group>[^ \]\n]+)"
 class Scene:
     """What a rule looks at: the judgement so far, and all that is known of the ranks."""
 
+    log: Log
     judgement: Judgement
     observations: Sequence[Observation]
     rank_of: Mapping[tuple[int, int], int]
@@ -73,6 +83,8 @@ class Scene:
         lines: Sequence[Witness],
         rank: int | None = None,
         basis: str | None = None,
+        *,
+        inferred: bool = False,
     ) -> Event:
         """Return an event of a failure told by comparison, with the lines that tell it."""
         known = self.identities.of_rank(rank) if rank is not None else None
@@ -93,6 +105,7 @@ class Scene:
             count=len(lines),
             captures={},
             lines=tuple(lines),
+            inferred=inferred,
         )
 
 
@@ -219,6 +232,42 @@ def _one_rank_stalled(scene: Scene, slug: str) -> Event | None:
     return scene.event(slug, list(_witnesses(timeouts)), rank, "eliminated")
 
 
+def _save_outlasted(scene: Scene, slug: str) -> Event | None:
+    """Ranks time out, and their wait began as a save was announced, the last that was said."""
+    told = [event for event in scene.complaints(TIMEOUTS) if "timeout_ms" in event.captures]
+    if not told:
+        return None
+    first = min(told, key=lambda event: event.key)
+    seconds = int(first.captures["timeout_ms"]) / 1000
+    save = _save_at(scene.log, first.first, [end - seconds for end in _moments(first.first)])
+    if save is None:
+        return None
+    rank = save.facts.source.rank
+    lines = [Witness(save, save.end, "cause", rank), *_witnesses(told)]
+    return scene.event(slug, lines, rank, None if rank is None else "printed", inferred=True)
+
+
+def _save_at(log: Log, line: Line, began: Sequence[float]) -> Line | None:
+    """Return the line above that announces a save when the wait began, if it is the last stamped.
+
+    `began` is that moment by each clock that stamps the line.
+    """
+    for _ in range(_LINES_ABOVE):
+        if line.start == 0:
+            return None
+        line = log.line_at(line.file, line.start - 1)
+        moments = _moments(line)
+        if moments:
+            near = any(abs(one - other) <= _WAIT_BEGINS for one in moments for other in began)
+            return line if near and _SAVING.search(line.facts.message) else None
+    return None
+
+
+def _moments(line: Line) -> list[float]:
+    """Return when a line was written, in seconds, by each clock that stamps it."""
+    return [stamp.seconds for stamp in line.facts.stamps if stamp.clock in DATED]
+
+
 def _network_lost(scene: Scene, slug: str) -> Event | None:
     """Every rank of several nodes times out, and none is silent."""
     timeouts = scene.complaints(TIMEOUTS)
@@ -257,6 +306,7 @@ RULES: Mapping[str, Rule] = {
     "collective-order-desync": _operations_differ,
     "collective-shape-mismatch": _sizes_differ,
     "uneven-inputs-collective-hang": _one_rank_ran_out,
+    "checkpoint-save-exceeds-collective-timeout": _save_outlasted,
     "stalled-rank-collective-timeout": _one_rank_stalled,
     "inter-node-network-lost": _network_lost,
     "rank-vanished-without-error": _rank_vanished,

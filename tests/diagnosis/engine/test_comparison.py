@@ -145,3 +145,41 @@ def test_a_value_that_is_cut_off_is_not_compared(compiled: Compiled, last: str) 
     lines = watchdog(2, seq=42, enqueued=42).splitlines()
     cut = [line.partition(last)[0] + last if last in line else line for line in lines]
     assert told(compiled, announced(3), *whole, *cut)[0] == "nccl-watchdog-timeout"
+
+
+def logged(clock: str, message: str) -> str:
+    return f"2026-11-30 {clock} INFO train: {message}"
+
+
+SAVING = "Saving checkpoint at step 400 to /ckpt/step-400"
+
+
+def test_a_wait_that_began_with_a_save_is_put_down_to_it_with_care(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        logged("05:42:10,000", "step 400/1000 | loss 2.31"),
+        logged("05:43:41,120", SAVING),
+        *(watchdog(rank, seq=42, enqueued=42) for rank in (1, 2)),
+    )
+    assert verdict.primary.failure.slug == "checkpoint-save-exceeds-collective-timeout"
+    assert (verdict.outcome, verdict.primary.confidence) == ("probable", "medium")
+    assert verdict.primary.evidence[0].text.endswith(SAVING)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (logged("05:31:02,000", SAVING),),
+        (logged("05:43:30,000", SAVING), logged("05:43:44,000", "step 401/1000 | loss 2.30")),
+        (logged("05:43:44,000", "Saved checkpoint of step 400"),),
+        (SAVING,),
+    ],
+    ids=["long before", "work went on", "it was done", "nobody says when"],
+)
+def test_a_save_that_did_not_begin_the_wait_is_not_blamed(
+    compiled: Compiled, lines: Sequence[str]
+) -> None:
+    verdict = verdict_on(
+        compiled, *lines, *(watchdog(rank, seq=42, enqueued=42) for rank in (1, 2))
+    )
+    assert verdict.outcome == "symptom_only"
