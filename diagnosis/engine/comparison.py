@@ -25,6 +25,7 @@ __all__ = ["RULES", "Scene", "compare"]
 
 TIMEOUTS = frozenset({"gloo-collective-timeout", "nccl-watchdog-timeout"})
 LOST_PEERS = frozenset({"gloo-peer-closed", "nccl-remote-peer-closed"})
+_AGENT = "torchelastic-child-failed"
 # Sizes of these differ between ranks in a healthy run.
 _UNEVEN_OPERATIONS = frozenset({"ALLTOALL", "ALLTOALL_BASE", "SEND", "RECV", "COALESCED"})
 # What a rank says last that has done its share and goes.
@@ -343,11 +344,26 @@ def _rank_vanished(scene: Scene, slug: str) -> Event | None:
     if not lost or scene.complaints(TIMEOUTS) or any(each.subject.rank is None for each in lost):
         return None
     present = [rank for rank in silent if rank in scene.roster.present]
+    if not ranks_of(lost):
+        silent = _unaccounted(scene)
     if silent and len(silent) == 1:
         return scene.event(slug, list(_witnesses(lost)), silent[0], "eliminated")
     if silent and not present:
         return scene.event(slug, list(_witnesses(lost)))
     return None
+
+
+def _unaccounted(scene: Scene) -> list[int]:
+    """Return the ranks that the agent neither saw fail nor told to end: they had left by then.
+
+    An agent tells all its workers that still run as soon as one fails; it is asked where nobody
+    knows whose exceptions the log holds.
+    """
+    ended = {end.subject.rank for end in scene.ends}
+    accounted = {*ended, *ranks_of(scene.complaints([_AGENT]))}
+    ranks = scene.roster.ranks
+    left = [rank for rank in ranks if rank not in accounted]
+    return left if accounted.intersection(ranks) else list(ranks)
 
 
 def _witnesses(events: Sequence[Event]) -> Iterator[Witness]:

@@ -6,8 +6,11 @@ from diagnosis.engine import Compiled
 from tests.diagnosis.engine.logs import (
     PEER_CLOSED,
     announced,
+    elastic_failed,
     elastic_summary,
+    elastic_told,
     of_rank,
+    traceback,
     verdict_on,
 )
 
@@ -216,3 +219,28 @@ def test_a_rank_that_stopped_early_has_left_the_others(compiled: Compiled) -> No
         *(of_rank(rank, PEER_CLOSED) for rank in (0, 2, 3)),
     )
     assert told(compiled, *parts)[:2] == ("uneven-inputs-collective-hang", 1)
+
+
+def test_who_left_before_the_agent_ended_the_others_is_missed_where_no_exception_has_a_rank(
+    compiled: Compiled,
+) -> None:
+    parts = (
+        announced(3),
+        traceback(PEER_CLOSED),
+        traceback(PEER_CLOSED),
+        elastic_told(9000),
+        elastic_failed(2, 9002),
+    )
+    assert told(compiled, *parts) == ("rank-vanished-without-error", 1, "eliminated")
+
+
+def test_nobody_is_missed_where_the_agent_accounts_for_all(compiled: Compiled) -> None:
+    parts = (
+        announced(3),
+        traceback(PEER_CLOSED),
+        traceback(PEER_CLOSED),
+        elastic_told(9000),
+        elastic_told(9001),
+        elastic_failed(2, 9002),
+    )
+    assert told(compiled, *parts)[:2] == ("gloo-peer-closed", None)
