@@ -195,6 +195,6 @@ def test_an_exception_whose_message_is_a_traceback_gives_way_to_what_was_raised_
 ) -> None:
     verdict = verdict_on(
         compiled,
-        traceback("OSError: " + traceback("OSError: [Errno 5] Input/output error")),
+        traceback("ZeroDivisionError: " + traceback("ZeroDivisionError: division by zero")),
     )
-    assert verdict.primary.failure.slug == "data-read-io-error"
+    assert verdict.primary.failure.slug == "python-zero-division"
