@@ -1,4 +1,4 @@
-"""Which hits are looked at, and where they stand: of a flood, the first and the last in each file."""
+"""Which hits are looked at, and where they stand; of a flood, the first and last of each file."""
 
 from __future__ import annotations
 
