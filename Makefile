@@ -80,13 +80,18 @@ search-figures: $(FOR_ALL) ## Print how often search puts the right page first, 
 		$(BIN)/python manage.py measure_search --cases tests/cases'
 
 .PHONY: html
-html: $(FOR_ALL) ## Check the HTML of each kind of page (needs node)
+html: $(FOR_ALL) ## Check the HTML of every page in each of its states (needs node)
 	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && $(RUN) tests.html_validity'
 
 .PHONY: lighthouse
-lighthouse: $(FOR_ALL) ## Measure home, browse and a failure page by Lighthouse (needs node)
+lighthouse: $(FOR_ALL) ## Measure home, browse, a failure page and a verdict by Lighthouse (needs node)
 	@$(RUN) tests.chromium
 	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && $(RUN) tests.lighthouse'
+
+.PHONY: screenshots
+screenshots: $(FOR_ALL) ## Draw every page at three widths and in both themes (PAGES= chooses some)
+	@$(RUN) tests.chromium
+	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && $(RUN) tests.screenshots'
 
 .PHONY: card
 card: $(FOR_ALL) ## Draw the picture that other sites show beside a link (static/img/card.png)

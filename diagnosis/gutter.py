@@ -15,6 +15,7 @@ from diagnosis.timeline import KINDS
 __all__ = ["Band", "Gutter", "Tick", "TickGroup", "marked_lines", "stand_for"]
 
 _SMALLEST_BAND = 0.8
+_KINDS: Mapping[str, str] = {**KINDS, "found": "holds the words"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class TickGroup:
     @property
     def words(self) -> str:
         """What the link leads to."""
-        return ", ".join(f"line {tick.line} ({KINDS[tick.kind]})" for tick in self.ticks)
+        return ", ".join(f"line {tick.line} ({_KINDS[tick.kind]})" for tick in self.ticks)
 
 
 @dataclass(frozen=True, slots=True)

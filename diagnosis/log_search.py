@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -9,7 +10,7 @@ from diagnosis.engine.text import Text
 from diagnosis.log_reader import SHOWN_CHARACTERS, LogReader, shown
 from diagnosis.visible import visible
 
-__all__ = ["MOST_HITS", "FileHits", "Hit", "search"]
+__all__ = ["MOST_HITS", "FileHits", "Hit", "lines_holding", "search"]
 
 MOST_HITS = 500
 _CHARACTERS_BEFORE = 120
@@ -47,6 +48,15 @@ def search(reader: LogReader, words: str, most: int = MOST_HITS) -> tuple[FileHi
             most -= len(hits)
             found.append(FileHits(file, number, hits, len(offsets)))
     return tuple(found)
+
+
+def lines_holding(reader: LogReader, file: str, words: str, most: int) -> tuple[int, ...]:
+    """Return the numbers of the first lines of a file that hold `words`, at most `most`."""
+    wanted, text = words.encode().lower(), reader.text(file)
+    if text is None or not wanted:
+        return ()
+    offsets = itertools.islice(_offsets(text.counted.lower(), wanted), most)
+    return tuple(map(text.line_number, offsets))
 
 
 def _offsets(data: bytes, wanted: bytes) -> Iterator[int]:

@@ -15,7 +15,7 @@ from diagnosis.answers import Answer
 from diagnosis.excerpts import MOST_LINES, Excerpts
 from diagnosis.gutter import marked_lines, stand_for
 from diagnosis.log_reader import LogReader
-from diagnosis.log_search import MOST_HITS, search
+from diagnosis.log_search import MOST_HITS, lines_holding, search
 from diagnosis.presentation import LogLinks
 from diagnosis.store import KeptFile
 from diagnosis.views import find, gone, private
@@ -28,6 +28,8 @@ _CHARACTERS = 2000
 # In percent of the strip beside a page of the log: 24 pixels of four fifths of a phone's window.
 _GUTTER_APART = 5.0
 _MOST_WORDS = 200
+# Marks in the strip beside a page; more of them would be one block.
+_MOST_FOUND = 100
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
 _RUN = re.compile(r"([1-9]\d{0,8})-([1-9]\d{0,8})")
 
@@ -55,7 +57,10 @@ def log_page(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
     chosen = _chosen(request)
     part = _part(file, chosen.start)
     links = LogLinks(answer.id, reader.names, frozenset((file.name, n) for n in part.numbers))
-    marked = marked_lines(verdict, file.name)
+    words = request.GET.get("q", "")[:_MOST_WORDS]
+    found = lines_holding(reader, file.name, words, _MOST_FOUND)
+    marks = dict.fromkeys(found, "found") | marked_lines(verdict, file.name)
+    marked = dict(sorted(marks.items()))
     excerpts = Excerpts(reader, _evidence(verdict))
     ctx = {
         "answer": answer,
@@ -65,7 +70,7 @@ def log_page(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
         "lines": excerpts.rows(file.name, part.numbers, chosen, _CHARACTERS),
         "gutter": stand_for(file, marked, [part.numbers], links.to, _GUTTER_APART),
         "characters": _CHARACTERS,
-        "words": request.GET.get("q", "")[:_MOST_WORDS],
+        "words": words,
     }
     return render(request, "diagnosis/log_page.html", ctx)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import secrets
 from collections.abc import Callable
 from http import HTTPStatus
@@ -12,6 +13,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -28,6 +30,7 @@ from diagnosis.history.models import HistoryEntry
 from diagnosis.models import Job, JobQuerySet
 from diagnosis.origin import is_foreign
 from diagnosis.presentation import present
+from diagnosis.quota import Allowance, AllowanceSpentError
 from diagnosis.refusals import REFUSED, Refusal, refusal_of
 from diagnosis.samples import SAMPLES
 from diagnosis.senders import Sender, log_limit_bytes
@@ -55,6 +58,7 @@ _View = Callable[Concatenate[_Request, _Parameters], HttpResponseBase]
 
 # A longer text is not sent back with a refusal; the browser's Back button still has it.
 _TEXT_SENT_BACK = 1_000_000
+_DAY_SECONDS = 86_400
 _PLAIN_TEXT = "text/plain; charset=utf-8"
 _MARKDOWN = "text/markdown; charset=utf-8"
 
@@ -119,9 +123,13 @@ def diagnose(request: HttpRequest) -> HttpResponseBase:
     sender = sender.with_cookie()
     try:
         job = submit(submission, sender)
+    except AllowanceSpentError as error:
+        refused = _form(request, sender, submission, refusal_of(error))
+        return _with_rate_limit(refused, error.allowance)
     except REFUSED as error:
         return _form(request, sender, submission, refusal_of(error))
-    return _with_cookie(_see(request, reverse("verdict", args=[job.pk])), sender)
+    taken = _with_cookie(_see(request, reverse("verdict", args=[job.pk])), sender)
+    return _with_rate_limit(taken, sender.allowance())
 
 
 @private
@@ -263,6 +271,14 @@ def _form(
 def _is_program(request: HttpRequest) -> bool:
     """Say whether curl or a script asks: a browser says that it reads HTML."""
     return request.headers.get("Accept") == "*/*"
+
+
+def _with_rate_limit(response: HttpResponse, allowance: Allowance) -> HttpResponse:
+    """Say what is left today in the header fields that programs read (an IETF draft)."""
+    seconds = max(0, math.ceil((allowance.returns_at - timezone.now()).total_seconds()))
+    response.headers["RateLimit-Policy"] = f'"day";q={allowance.limit};w={_DAY_SECONDS}'
+    response.headers["RateLimit"] = f'"day";r={allowance.left};t={seconds}'
+    return response
 
 
 def _with_cookie(response: HttpResponse, sender: Sender) -> HttpResponse:

@@ -243,6 +243,9 @@ def _common_host(events: Sequence[Event]) -> str | None:
 def _by_elimination(judgement: Judgement, processes: Processes) -> Initiator | None:
     """Return the one rank that all others complain of and that says nothing itself."""
     complaining = _complaining(judgement)
+    if any(event.subject.rank is None for event in (judgement.root, *judgement.peers) if event):
+        # Whoever says it may be the very rank that seems to be silent.
+        return None
     ranks = processes.roster.ranks
     silent = set(ranks) - set(ranks_of(complaining))
     if len(silent) != 1 or len(ranks_of(complaining)) < 2:

@@ -59,6 +59,9 @@ _FOREIGN_LINES = 400
 _FOREIGN_BYTES = 1 << 20
 # `[rank3]: `, `[default1]:[rank5]: `, `10: [rank2]: `: labels with numbers, and nothing else.
 _FIXED_PREFIX = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)+")
+# torch/distributed/distributed_c10d.py, _distributed_excepthook: what stands behind `[rank3]: ` is
+# an exception to the end of its message, blank lines of which carry no prefix.
+_EXCEPTHOOK = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)*\[rank\d{1,6}\]: ")
 _CHAIN_GAP = 4
 # Lines that a terminal cut, or that another process printed without a prefix.
 _STRAYS = 3
@@ -263,14 +266,27 @@ def _torn_type(lines: Sequence[Line], body: bytes) -> bytes | None:
 def _message_lines(log: Log, line: Line) -> Iterator[Line]:
     """Yield the further lines of a message that spans several, as far as that can be told.
 
-    They are told from other output only by an indent, or by standing directly below.
+    They are told from other output only by an indent, or by standing directly below with the mark
+    of the hook that printed the exception.
     """
+    prefix = _literal_prefix(log, line)
+    hooked = prefix is not None and _EXCEPTHOOK.fullmatch(prefix) is not None
+    last = line
     for count, following in enumerate(_own_lines(log, line)):
         body = following.facts.message
         indented = body.startswith((b" ", b"\t")) and not _FRAME.search(body)
-        if count >= _CHAIN_GAP * 2 or not indented or not body.strip():
+        below = (
+            hooked and not body.startswith((_HEADER, *_CHAINED)) and _touch(log, last, following)
+        )
+        if count >= _CHAIN_GAP * 2 or not (indented or below) or not body.strip():
             return
         yield following
+        last = following
+
+
+def _touch(log: Log, above: Line, below: Line) -> bool:
+    """Say whether nothing but blank lines stands between two lines."""
+    return not log.texts[above.file].data[above.end : below.start].strip()
 
 
 def _own_lines(log: Log, line: Line) -> Iterator[Line]:

@@ -30,13 +30,29 @@ function sizeOf(form) {
 }
 
 function problemOf(form) {
-  if (!form.elements.log.value.trim() && !form.elements.files.files.length) {
+  if (isEmpty(form)) {
     return "There is no log here yet. Paste the text of your log, or choose a file.";
   }
   if (sizeOf(form) > form.dataset.limit * 1e6) {
     return `That is more than ${form.dataset.limit} MB of text. Send the part around the first error, of every rank where you can.`;
   }
   return "";
+}
+
+function isEmpty(form) {
+  return !form.elements.log.value.trim() && !form.elements.files.files.length;
+}
+
+// A file that misses the box would else open in place of the page, and take it along.
+function setUpDropping(form) {
+  const brings = (event) => event.dataTransfer.types.includes("Files");
+  document.addEventListener("dragover", (event) => brings(event) && event.preventDefault());
+  document.addEventListener("drop", (event) => {
+    if (!brings(event)) return;
+    event.preventDefault();
+    form.elements.files.files = event.dataTransfer.files;
+    form.elements.files.dispatchEvent(new Event("input", { bubbles: true }));
+  });
 }
 
 function setUpPasteForm(form) {
@@ -48,10 +64,19 @@ function setUpPasteForm(form) {
     button.disabled = false;
     button.textContent = words;
     delete form.dataset.sent;
+    showWhetherEmpty();
+  }
+
+  // Dimmed and not disabled: who presses it nonetheless is told what is missing.
+  function showWhetherEmpty() {
+    button.setAttribute("aria-disabled", String(isEmpty(form)));
   }
 
   if (!form.elements.nonce.value) form.elements.nonce.value = newNonce();
-  form.addEventListener("focusin", () => showAllowance(form), { once: true });
+  form.addEventListener("input", showWhetherEmpty);
+  // Where the page itself put the focus into the box, nobody has used it yet.
+  const used = form.elements.log.autofocus ? "input" : "focusin";
+  form.addEventListener(used, () => showAllowance(form), { once: true });
   form.addEventListener("submit", (event) => {
     problem.textContent = problemOf(form);
     problem.hidden = !problem.textContent;
@@ -66,6 +91,7 @@ function setUpPasteForm(form) {
   });
   // Back from the verdict: the page comes as it was left, and may be sent again.
   addEventListener("pageshow", rest);
+  setUpDropping(form);
 }
 
 document.querySelectorAll("form[data-paste]").forEach(setUpPasteForm);

@@ -1,4 +1,4 @@
-"""Whole visits: from a search engine to the verdict; by keyboard alone; without scripts."""
+"""Whole visits: from a search engine to an account; by keyboard alone; without scripts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pytest
 from django.core.management import call_command
 
 from denpex.processes import Child
+from tests.conftest import PASSWORD
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -36,7 +37,7 @@ def wait_for_verdict(page: Page) -> None:
     page.get_by_text("Rank 1", exact=True).first.wait_for(timeout=30_000)
 
 
-def test_from_a_search_engine_to_the_verdict(narrow_page: Page, worker: Child) -> None:
+def test_from_a_search_engine_to_an_account(narrow_page: Page, worker: Child) -> None:
     narrow_page.goto(PAGE, referer="https://search.example/")
     answer = narrow_page.get_by_role("region", name="Quick answer")
     box = answer.bounding_box()
@@ -47,6 +48,18 @@ def test_from_a_search_engine_to_the_verdict(narrow_page: Page, worker: Child) -
     narrow_page.get_by_role("button", name="Diagnose").click()
     wait_for_verdict(narrow_page)
     assert narrow_page.get_by_text("[Errno 28] No space left").first.is_visible()
+
+    verdict = narrow_page.url
+    narrow_page.get_by_role("link", name="Sign up").click()
+    narrow_page.get_by_label("Email").fill("alice@example.org")
+    narrow_page.get_by_label("Password").fill(PASSWORD)
+    narrow_page.get_by_role("button", name="Sign up").click()
+    narrow_page.wait_for_url(verdict)
+    assert narrow_page.get_by_role("link", name="Log out").is_visible()
+    assert narrow_page.get_by_role("link", name="Sign up").count() == 0
+    narrow_page.goto(PAGE)
+    assert narrow_page.get_by_role("heading", name="Prevent", exact=True).is_visible()
+    assert narrow_page.get_by_text("A free account opens").count() == 0
 
 
 def press_until_focused(page: Page, selector: str, key: str = "Tab") -> None:
@@ -80,6 +93,19 @@ def test_by_keyboard_alone(wide_page: Page, worker: Child) -> None:
     wide_page.keyboard.press("Control+Enter")
     wait_for_verdict(wide_page)
 
+    wide_page.keyboard.press("n")
+    assert wide_page.evaluate("document.activeElement.getAttribute('aria-label')") == (
+        "Line 6, evidence"
+    )
+    wide_page.keyboard.press("Enter")
+    wide_page.wait_for_url("**/d/*/#L6")
+    press_until_focused(wide_page, "#log-words")
+    wide_page.keyboard.type("loss")
+    wide_page.keyboard.press("Enter")
+    wide_page.get_by_text("2 lines hold these words").wait_for()
+    wide_page.keyboard.press("?")
+    wide_page.get_by_role("dialog", name="Keys").wait_for()
+
 
 def test_without_scripts(browser: Browser, site: str, worker: Child) -> None:
     context = browser.new_context(base_url=site, java_script_enabled=False)
@@ -95,6 +121,11 @@ def test_without_scripts(browser: Browser, site: str, worker: Child) -> None:
         page.get_by_label("Log or traceback").fill(LOG)
         page.get_by_role("button", name="Diagnose").click()
         wait_for_verdict(page)
+        page.get_by_role("link", name="Line 6", exact=True).first.click()
+        assert page.url.endswith("#L6")
+        page.get_by_role("searchbox", name="Search this log").fill("loss")
+        page.get_by_role("search", name="Search this log").get_by_role("button").click()
+        page.get_by_text("2 lines hold these words").wait_for()
         page.goto(PAGE)
         page.get_by_role("button", name="Yes, this was it").click()
         page.get_by_role("heading", name="Thank you").wait_for()

@@ -69,7 +69,7 @@ def test_files_from_several_ranks(wide_page: Page, worker: Child, tmp_path: Path
         file.write_bytes(case_log(MULTI_RANK) if rank == 0 else b"step 1\nstep 2\n" * 20)
     wide_page.goto("/diagnose/")
 
-    wide_page.get_by_label("Or files").set_input_files(
+    wide_page.get_by_label("Or choose files").set_input_files(
         [tmp_path / "rank_0.log", tmp_path / "rank_1.log"]
     )
     wide_page.get_by_role("button", name="Diagnose").click()
@@ -90,10 +90,51 @@ def test_double_click_is_one_job(wide_page: Page) -> None:
 
 def test_empty_form_is_not_sent(wide_page: Page) -> None:
     wide_page.goto("/diagnose/")
+    button = wide_page.get_by_role("button", name="Diagnose")
+    expect(button).to_be_disabled()
 
-    wide_page.get_by_role("button", name="Diagnose").click()
+    button.focus()
+    wide_page.keyboard.press("Enter")
 
     expect(wide_page.get_by_role("alert")).to_contain_text("There is no log here yet.")
+    wide_page.get_by_label("Log or traceback").fill("step 1")
+    expect(button).to_be_enabled()
+
+
+@pytest.mark.parametrize("address", ["/", "/diagnose/"])
+def test_box_has_the_focus_where_it_is_the_page(wide_page: Page, address: str) -> None:
+    wide_page.goto(address)
+
+    expect(wide_page.get_by_label("Log or traceback")).to_be_focused()
+
+
+@pytest.mark.parametrize("key", ["Control+Enter", "Control+s"])
+def test_keys_send_the_log(wide_page: Page, key: str) -> None:
+    wide_page.goto("/diagnose/")
+    wide_page.keyboard.insert_text(case_log(MULTI_RANK).decode())
+
+    wide_page.keyboard.press(key)
+
+    expect(wide_page).to_have_url(re.compile(r"/d/[a-z2-7]{26}/$"))
+
+
+def test_files_can_be_dropped_anywhere_on_the_page(wide_page: Page) -> None:
+    wide_page.goto(EPHEMERAL)
+
+    wide_page.locator("h1").evaluate(
+        """(element) => {
+            const dataTransfer = new DataTransfer();
+            dataTransfer.items.add(new File(["step 1"], "rank_0.log"));
+            const options = { dataTransfer, bubbles: true, cancelable: true };
+            element.dispatchEvent(new DragEvent("drop", options));
+        }"""
+    )
+
+    names = wide_page.locator("#paste-files").evaluate(
+        "(input) => [...input.files].map((file) => file.name)"
+    )
+    assert names == ["rank_0.log"]
+    expect(wide_page.get_by_role("button", name="Diagnose")).to_be_enabled()
 
 
 def test_allowance_appears_when_the_form_is_used(wide_page: Page) -> None:

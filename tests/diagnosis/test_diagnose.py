@@ -203,6 +203,14 @@ def test_log_sent_without_a_form_is_told_how(client: Client) -> None:
     assert took_nothing()
 
 
+def test_programs_read_what_is_left_in_the_header(client: Client) -> None:
+    answers = [paste(client) for _ in range(4)]
+
+    assert {each["RateLimit-Policy"] for each in answers} == {'"day";q=3;w=86400'}
+    told = [re.fullmatch(r'"day";r=(\d);t=\d{1,5}', each["RateLimit"]) for each in answers]
+    assert [each and each[1] for each in told] == ["2", "1", "0", "0"]
+
+
 def test_fourth_of_a_day_is_told_when_the_allowance_returns(client: Client) -> None:
     for _ in range(3):
         assert paste(client).status_code == HTTPStatus.SEE_OTHER

@@ -92,6 +92,15 @@ class TestPage:
             client, f"/d/{job.pk}/log/1/?line=2502"
         )
 
+    def test_strip_marks_the_lines_that_hold_the_words_looked_for(
+        self, client: Client, answered: Answered
+    ) -> None:
+        page = show(client, f"/d/{answered(LONG).pk}/log/1/?q=STEP+1234+loss")
+
+        assert page.count("gutter-tick--found") == 2
+        assert "line 1234 (holds the words)" in page.lower()
+        assert 'gutter-tick--cause"' in page
+
     def test_endless_line_is_cut_and_the_page_says_so(
         self, client: Client, answered: Answered
     ) -> None:

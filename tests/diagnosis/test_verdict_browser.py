@@ -1,18 +1,14 @@
-"""The verdict and its log in a real browser: by keyboard, without scripts, and looked at by axe."""
+"""The verdict and its log in a real browser: by keyboard, and without scripts."""
 
 from __future__ import annotations
 
 import contextlib
-import datetime as dt
 import re
 from collections.abc import Iterator
-from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.core.management import call_command
-from django.utils import timezone
 from playwright.sync_api import Browser, Page, expect
 
 from denpex.processes import Child
@@ -341,48 +337,3 @@ def test_page_of_a_thousand_ranks_and_ten_megabytes_stays_small(
     expect(wide_page.locator("title", has_text="Timeline of 1024 ranks")).to_be_attached()
     assert len(foreign) <= 6
     assert {urlsplit(url).hostname for url in foreign} == {"127.0.0.1"}
-
-
-def test_state_of_every_kind_passes_axe(
-    browser: Browser, site: str, answered: Answered, make_job: MakeJob
-) -> None:
-    held = {"lease": "one", "lease_until": timezone.now() + dt.timedelta(minutes=9)}
-    jobs = {
-        "verdict": answered(case_log("lab-disk-full-skew-4node-files")),
-        "symptom only": answered(case_log("lab-sigkill-torchrun8")),
-        "no failure": answered(b"INFO step 1 loss 3.0\n" * 60),
-        "unreadable": answered(b"GGUF is how this file begins, and the engine knows it\n" * 3),
-        "unrecognised": answered(b"[rank2]: zephyr.loom.TangledStrandError: strand 7\n" * 9),
-        "queued": make_job(),
-        "running": make_job(state="running", **held),
-        "failed": make_job(state="failed", failure_reason="attempts_spent", attempts=3),
-        "expired": make_job(expires_at=timezone.now() - dt.timedelta(minutes=1)),
-    }
-    pages = {name: f"/d/{job.pk}/" for name, job in jobs.items()}
-    pages |= {
-        "sample": SAMPLE,
-        "log": f"{pages['verdict']}log/1/?line=183",
-        "search": f"{pages['verdict']}log/?q=error",
-        "files": f"{pages['verdict']}log/",
-    }
-    found = [
-        f"{name} at {width} px, {scheme}: {violation['id']} {violation['nodes'][0]['html']}"
-        for width in (320, 1280)
-        for scheme in ("light", "dark")
-        for name, violation in _violations(browser, site, pages, width, scheme)
-    ]
-    assert found == []
-
-
-def _violations(
-    browser: Browser, site: str, pages: dict[str, str], width: int, scheme: str
-) -> Iterator[tuple[str, dict[str, Any]]]:
-    options = {"resultTypes": ["violations"], "rules": {"target-size": {"enabled": True}}}
-    # The waiting page is looked at as it is while it waits.
-    with opened(browser, site, width, color_scheme=scheme) as page:
-        page.route(re.compile(r"/d/\w+\.json$"), lambda route: route.abort())
-        for name, address in pages.items():
-            page.goto(address)
-            page.evaluate("document.querySelectorAll('details').forEach((it) => (it.open = true))")
-            for violation in Axe().run(page, options=options).response["violations"]:
-                yield name, violation

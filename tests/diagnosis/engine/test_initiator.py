@@ -121,3 +121,31 @@ def test_where_all_ranks_fail_alike_the_launcher_s_choice_is_not_blamed(compiled
 def test_ranks_with_a_gap_between_them_are_not_all(compiled: Compiled) -> None:
     verdict = verdict_on(compiled, *(of_rank(rank, "KeyError: 'mask'") for rank in (5, 2, 0)))
     assert verdict.primary.rank == 5
+
+
+def nccl_closed(rank: int | None, pid: int) -> str:
+    """Return what NCCL prints when a peer is gone; torch's label says whose it is."""
+    label = "" if rank is None else f"[rank{rank}]: "
+    return (
+        f"{label}gpu-c:{pid}:1149 [3] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed"
+        " by remote peer gpu-d<53735>"
+    )
+
+
+def test_a_rank_is_not_eliminated_where_somebody_unknown_complains(compiled: Compiled) -> None:
+    known = [nccl_closed(rank, 900 + rank) for rank in (0, 1)]
+    everyone = verdict_on(compiled, announced(3), *known)
+    somebody = verdict_on(compiled, announced(3), *known, nccl_closed(None, 922))
+    assert everyone.primary.rank == 2
+    assert somebody.primary.rank is None
+
+
+def test_a_rank_that_speaks_of_its_own_loss_has_not_vanished(compiled: Compiled) -> None:
+    lost_store = (
+        "[rank2]:[W1130 10:15:17.500000000 TCPStore.cpp:125] [c10d] recvValue failed on"
+        " SocketImpl(fd=3, addr=[gpu-c]:1, remote=[gpu-d]:2): Connection reset by peer"
+    )
+    verdict = verdict_on(
+        compiled, announced(3), nccl_closed(0, 900), nccl_closed(1, 901), lost_store
+    )
+    assert verdict.primary.rank != 2
