@@ -97,6 +97,11 @@ screenshots: $(FOR_ALL) ## Draw every page at three widths and in both themes (P
 card: $(FOR_ALL) ## Draw the picture that other sites show beside a link (static/img/card.png)
 	@$(RUN) tests.card
 
+.PHONY: screenshot
+screenshot: $(FOR_ALL) ## Take the picture of a verdict that the README shows (docs/verdict.png)
+	@$(RUN) tests.chromium
+	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && $(RUN) tests.screenshot'
+
 .PHONY: bench
 bench: $(FOR_ALL) ## Measure the engine beside grep, ripgrep and re, and pages beside an empty view
 	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && $(RUN) pytest -q $(or $(TESTS),benchmarks)'
@@ -129,6 +134,8 @@ $(MADE):
 $(FOR_RUNNING): $(MADE) pyproject.toml requirements.lock
 	@echo 'Installing what Denpex needs …'
 	@$(BIN)/$(PIP) install --constraint requirements.lock --editable '.[server]'
+	@# pip compiles what it installs; a start without bytecode takes a quarter longer.
+	@$(RUN) compileall -q denpex diagnosis encyclopedia
 	@touch $@
 
 $(FOR_ALL): $(FOR_RUNNING)

@@ -7,6 +7,7 @@ where no server is installed.
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -29,6 +30,7 @@ _EXIT_STATUS = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return the exit status."""
+    _print_what_the_terminal_can()
     arguments = list(sys.argv[1:] if argv is None else argv)
     if arguments[:1] in (["up"], ["manage"]):
         return _site(arguments[0], arguments[1:])
@@ -40,6 +42,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader has left (`denpex … | head`); there is nobody to tell.
         sys.stderr.close()
         return 0
+
+
+def _print_what_the_terminal_can() -> None:
+    """Put a question mark where a locale has no such character, instead of a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -64,6 +64,8 @@ def _read(name: str) -> LogFile:
         return LogFile("stdin", _unpacked("standard input", sys.stdin.buffer.read()))
     try:
         data = Path(name).read_bytes()
+    except IsADirectoryError as error:
+        raise InputError(f"{name} is a folder; name the log files in it") from error
     except OSError as error:
         raise InputError(f"{name}: {error.strerror}") from error
     return LogFile(name.removesuffix(".gz"), _unpacked(name, data))
@@ -86,7 +88,6 @@ def print_json(verdict: Verdict) -> None:
 def print_verdict(verdict: Verdict, masked: Masked | None) -> None:
     """Print the verdict for a person at a terminal."""
     width = min(shutil.get_terminal_size((100, 24)).columns, 110)
-    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
     for line in _lines(verdict, masked):
         print(_wrapped(_printable(line), width))
 

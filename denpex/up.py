@@ -309,7 +309,8 @@ def _bound(port: int) -> socket.socket:
             errno.EACCES: "is not open to this user",
         }
         reason = reasons.get(error.errno or 0, f"cannot be used ({error.strerror})")
-        raise UpError(f"Port {port} {reason}. Choose another: make run PORT=8001") from None
+        other = DEFAULT_PORT if port != DEFAULT_PORT else DEFAULT_PORT + 1
+        raise UpError(f"Port {port} {reason}. Choose another: make run PORT={other}") from None
     return listener
 
 

@@ -26,6 +26,7 @@ from encyclopedia.failure_file import Where, line_of, with_fences
 __all__ = ["problems"]
 
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
+_PAGE_LINK = re.compile(r"\]\(/failures/([^)#\s]*)")
 _LEAST_TEXTS = 2  # among the `matches` of a failure, and among its `ignores`
 
 # What is wrong with a failure, and which value of its file says so.
@@ -43,6 +44,7 @@ def problems(catalogue: Catalogue, folder: Path) -> Iterator[Problem]:
             *_slug_problems(failure, catalogue, names),
             *_code_problems(failure, owners),
             *_section_problems(failure),
+            *_page_link_problems(failure, names),
         ):
             yield _problem(failure, folder, where, message)
     for key, edges in (("kind_of", _kinds), ("consequence_of", _causes)):
@@ -190,6 +192,13 @@ def _section_problems(failure: Failure) -> Iterator[_Finding]:
             yield where, f"the section {section.heading!r} is empty: leave it out or fill it"
         if any(line.startswith("# ") and not code for line, code in with_fences(section.markdown)):
             yield where, f"the section {section.heading!r} has a # heading: that is the title's"
+
+
+def _page_link_problems(failure: Failure, names: Mapping[str, Sequence[str]]) -> Iterator[_Finding]:
+    for section in failure.sections:
+        for name in _PAGE_LINK.findall(section.markdown):
+            if name.rstrip("/") not in names:
+                yield (f"## {section.heading}",), f"a link leads to /failures/{name}: no such page"
 
 
 def _kinds(failure: Failure, _catalogue: Catalogue) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ that stand in the text, then its words, then words and names that are spelt like
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -29,6 +30,7 @@ _MOST_HITS = 25
 # Where any word will do, what follows the first few has nothing to do with the question.
 _MOST_NEAR_HITS = 8
 _MOST_SUGGESTIONS = 7
+_PLAIN_WORDS = re.compile(r"[a-z]+(?: [a-z]+)+", re.ASCII | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +72,7 @@ def clean(text: str) -> str:
 def suggest(text: str) -> tuple[Failure, ...]:
     """Return what may be meant by `text` while it is being typed, best first."""
     query = clean(text)[:LONGEST_QUERY]
-    found = [
-        each
-        for each in (Failure.objects.listed().coded(key_of(query)), *_begun(query))
-        if each is not None
-    ]
+    found = [each for each in (_coded(query), *_begun(query)) if each is not None]
     if not found:
         found = list(_nearest(query))
     return tuple(dict.fromkeys(found))[:_MOST_SUGGESTIONS]
@@ -97,7 +95,20 @@ def _named(query: str) -> Failure | None:
         return None
     slug = query.lower().replace(" ", "-")
     named = Q(slug=slug) | Q(title__iexact=query) | Q(aliases__slug=slug)
-    return Failure.objects.coded(key_of(query)) or Failure.objects.filter(named).first()
+    return _coded(query) or Failure.objects.filter(named).first()
+
+
+def _coded(query: str) -> Failure | None:
+    """Return the failure whose code `query` is.
+
+    Plain words are none where another failure's title holds them: `OUT_OF_MEMORY` is a state of
+    Slurm, but `out of memory` is whatever ran out of it.
+    """
+    failure = Failure.objects.listed().coded(key_of(query))
+    if failure is None or not _PLAIN_WORDS.fullmatch(query):
+        return failure
+    others = Failure.objects.filter(title__icontains=query).exclude(slug=failure.slug)
+    return None if others.exists() else failure
 
 
 def _by_words(query: str, stated: tuple[Failure, ...]) -> SearchResult:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
+import importlib.metadata
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
+from diagnosis.engine import anchors
+from diagnosis.engine.cache import digest_of_files
 from encyclopedia import catalogue as files
 from encyclopedia import index
 from encyclopedia.codes import compact, key_of
@@ -24,6 +29,8 @@ __all__ = ["LoadReport", "load_failures"]
 
 # Any number that no other lock of this database uses.
 _LOAD_LOCK = 7_305_001
+# Who turns Markdown into HTML for us.
+_RENDERERS = ("markdown", "pymdown-extensions", "pygments", "nh3")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +45,17 @@ class LoadReport:
 
 @transaction.atomic
 def load_failures(catalogue: files.Catalogue) -> LoadReport:
-    """Make the rows equal to `catalogue`, all or nothing; a second load changes nothing.
+    """Make the rows equal to `catalogue`, all or nothing; a second load does nothing.
 
     The catalogue must be free of `problems`: its edges are followed without looking.
     """
     _wait_for_other_loads()
     before = dict(Failure.objects.values_list("slug", "content_hash"))
     after = {failure.slug: content_hash(failure) for failure in catalogue}
-    _save_failures(catalogue, before, after)
-    _save_edges(catalogue)
-    _save_aliases(catalogue)
-    _save_codes(catalogue)
-    Failure.objects.exclude(slug__in=after).delete()
-    LoadedCatalogue.objects.update_or_create(pk=1, defaults={"fingerprint": _fingerprint()})
+    fingerprint = _hash([after, _code_hash()])
+    if before != after or LoadedCatalogue.current_fingerprint() != fingerprint:
+        _save(catalogue, before, after)
+        LoadedCatalogue.objects.update_or_create(pk=1, defaults={"fingerprint": fingerprint})
     return _report(before, after)
 
 
@@ -62,6 +67,14 @@ def content_hash(failure: files.Failure) -> str:
 def _wait_for_other_loads() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOAD_LOCK])
+
+
+def _save(catalogue: files.Catalogue, before: Mapping[str, str], after: Mapping[str, str]) -> None:
+    _save_failures(catalogue, before, after)
+    _save_edges(catalogue)
+    _save_aliases(catalogue)
+    _save_codes(catalogue)
+    Failure.objects.exclude(slug__in=after).delete()
 
 
 def _save_failures(
@@ -162,10 +175,12 @@ def _save_codes(catalogue: files.Catalogue) -> None:
     )
 
 
-def _fingerprint() -> str:
-    """Hash what pages are made of, so that a change of the rendering counts as well."""
-    failures = Failure.objects.order_by("slug").values_list("slug", "content_hash", "sections")
-    return _hash(list(failures))
+@functools.cache
+def _code_hash() -> str:
+    """Hash what makes rows of files, so that a change of the rendering counts as well."""
+    modules = (*sorted(Path(__file__).parent.rglob("*.py")), Path(anchors.__file__))
+    versions = (f"{name} {importlib.metadata.version(name)}" for name in _RENDERERS)
+    return digest_of_files(modules, *versions)
 
 
 def _report(before: Mapping[str, str], after: Mapping[str, str]) -> LoadReport:

@@ -83,6 +83,7 @@ def judge(
     """
     survived = {id(each.event) for each in recovered}
     standing = [_demoted(event, forced) for event in events if id(event) not in survived]
+    standing = _without_bare_exits(standing)
     standing = _without_general(standing, catalogue)
     interrupted = _interrupted(standing, clock)
     if interrupted is not None:
@@ -147,6 +148,26 @@ def _demoted(event: Event, forced: frozenset[int]) -> Event:
     if event.role in ("cause", "crash", "symptom") and event.chain is None and pids & forced:
         return with_role(event, "consequence")
     return event
+
+
+def _without_bare_exits(events: Sequence[Event]) -> list[Event]:
+    """Return the exits of Python as mere reports where exceptions of unknown ranks tell of peers.
+
+    Before torch 2 marked an exception with its rank, such an exit was the end of one of those.
+    """
+    unmarked = any(
+        event.role == "consequence" and event.raised is not None and event.subject.rank is None
+        for event in events
+    )
+    return [
+        with_role(event, "summary") if unmarked and _is_uncaught(event) else event
+        for event in events
+    ]
+
+
+def _is_uncaught(event: Event) -> bool:
+    """Say whether the process ended as Python does after an exception that nothing caught."""
+    return event.role == "exit" and event.exit is not None and event.exit.exitcode == 1
 
 
 def _number(text: str | None) -> int | None:

@@ -9,12 +9,12 @@ from diagnosis.engine.events import Event
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.skew import Skew
 
-__all__ = ["Clock"]
+__all__ = ["DATED", "Clock"]
 
 # How far back the stamp of a line without one is looked for, in lines.
 _STAMP_REACH = 60
 # Stamps of these clocks can be compared; a time of day or seconds since boot cannot.
-_DATED = ("date", "date_without_year")
+DATED = ("date", "date_without_year")
 # Moments closer than this are not told apart: launchers stamp whole seconds, and clocks drift.
 _RESOLUTION = 1.0
 
@@ -66,7 +66,7 @@ class Clock:
     def _stamp(self, line: Line) -> float | None:
         """Return the time of the line, or of the nearest line above that has one."""
         for _ in range(_STAMP_REACH):
-            if line.facts.time is not None and line.facts.clock in _DATED:
+            if line.facts.time is not None and line.facts.clock in DATED:
                 return line.facts.time
             if line.start == 0:
                 return None

@@ -10,11 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.causality import LEVELS, Judgement, ranks_of
+from diagnosis.engine.clock import DATED
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event, Witness
 from diagnosis.engine.fates import Roster
 from diagnosis.engine.identities import Identities
-from diagnosis.engine.log import Line
+from diagnosis.engine.log import Line, Log
 from diagnosis.engine.matches import Observation, capture
 from diagnosis.engine.patterns import BytePattern
 from diagnosis.engine.subjects import Subject
@@ -24,13 +25,40 @@ __all__ = ["RULES", "Scene", "compare"]
 
 TIMEOUTS = frozenset({"gloo-collective-timeout", "nccl-watchdog-timeout"})
 LOST_PEERS = frozenset({"gloo-peer-closed", "nccl-remote-peer-closed"})
+_AGENT = "torchelastic-child-failed"
 # Sizes of these differ between ranks in a healthy run.
 _UNEVEN_OPERATIONS = frozenset({"ALLTOALL", "ALLTOALL_BASE", "SEND", "RECV", "COALESCED"})
 # What a rank says last that has done its share and goes.
 _LEAVING = BytePattern(
-    r"(?i:\b(?:finished|exhausted|leaving|exiting|done|completed?"
+    r"(?i:\b(?:exhausted|leaving|exiting|early[ _-]?stopp(?:ing|ed)|stopping early"
     r"|no more (?:data|batches|samples))\b)"
 )
+_FINISHED = BytePattern(r"(?i:\b(?:finished|done|completed?)\b)")
+# What is done between steps: to have finished that is not to leave.
+_PART = BytePattern(
+    r"(?i:\b(?:sav(?:ed|ing)|checkpoint|load(?:ed|ing)|download|tokeniz|pre-?process|evaluat|validat"
+    r"|compil|warm-?up|initiali[sz])|\bsetup\b)"
+)
+# What a rank says last that works on alone, while the others already wait for it.
+_BEGUN = {
+    "checkpoint-save-exceeds-collective-timeout": BytePattern(
+        r"(?i:\b(?:saving|writing|dumping|storing|gathering)\b.{0,64}"
+        r"(?:\b(?:checkpoint|ckpt|snapshot|model|weights|state|optimizer)|[/.]step)"
+        r"|\bcheckpoint(?:ing)? (?:started|begins))"
+    ),
+    "rank0-preprocessing-exceeds-timeout": BytePattern(
+        r"(?i:\b(?:tokeniz|pre-?process|download|pack|index)ing\b.{0,64}"
+        r"\b(?:data|dataset|corpus|documents?|examples|shards?|split))"
+    ),
+}
+# The same line may go on to say that it is done.
+_ENDED = BytePattern(
+    r"(?i:\b(?:done|finished|completed|complete(?:[.!)]|$)|took|ok$"
+    r"|in \d+(?:\.\d+)? ?(?:s|sec|ms)\b))"
+)
+# A wait begins within this of what holds it up, in seconds; and so far up is that looked for.
+_WAIT_BEGINS = 60.0
+_LINES_ABOVE = 64
 _GROUP = r"\[PG (?:ID [^ \]\n]+ PG )?GUID (?P<group>[^ \]\n]+)"
 
 
@@ -38,6 +66,7 @@ _GROUP = r"\[PG (?:ID [^ \]\n]+ PG )?GUID (?P<group>[^ \]\n]+)"
 class Scene:
     """What a rule looks at: the judgement so far, and all that is known of the ranks."""
 
+    log: Log
     judgement: Judgement
     observations: Sequence[Observation]
     rank_of: Mapping[tuple[int, int], int]
@@ -57,9 +86,9 @@ class Scene:
 
     @property
     def silent(self) -> list[int]:
-        """Return the ranks that complain of nothing and raised nothing, ascending."""
-        raised = (event for event in _events(self.judgement) if event.raised is not None)
-        heard = {*ranks_of(self.complaints(TIMEOUTS | LOST_PEERS)), *ranks_of(raised)}
+        """Return the ranks that say nothing of a failure themselves, ascending."""
+        own = (event for event in _events(self.judgement) if _speaks(event))
+        heard = {*ranks_of(self.complaints(TIMEOUTS | LOST_PEERS)), *ranks_of(own)}
         return [rank for rank in self.roster.ranks if rank not in heard]
 
     def last_line(self, rank: int) -> Line | None:
@@ -73,6 +102,8 @@ class Scene:
         lines: Sequence[Witness],
         rank: int | None = None,
         basis: str | None = None,
+        *,
+        inferred: bool = False,
     ) -> Event:
         """Return an event of a failure told by comparison, with the lines that tell it."""
         known = self.identities.of_rank(rank) if rank is not None else None
@@ -93,6 +124,7 @@ class Scene:
             count=len(lines),
             captures={},
             lines=tuple(lines),
+            inferred=inferred,
         )
 
 
@@ -102,6 +134,12 @@ def _events(judgement: Judgement) -> Iterator[Event]:
     yield from judgement.peers
     yield from judgement.rivals
     yield from (each.event for each in judgement.explained)
+
+
+def _speaks(event: Event) -> bool:
+    """Say whether the event is in the words of the rank that it is about."""
+    own = event.role in ("cause", "symptom", "consequence") and not event.reported
+    return event.raised is not None or (own and not event.subject.named)
 
 
 def compare(scene: Scene) -> Event | None:
@@ -172,10 +210,17 @@ def _left_early(scene: Scene, slug: str) -> Event | None:
         last = scene.last_line(rank)
         if last is None or rank in failed or not complaints:
             continue
-        if _LEAVING.search(last.facts.message) is not None:
+        if _says_that_it_leaves(last):
             lines = [Witness(last, last.end, "cause", rank), *_witnesses(complaints)]
             return scene.event(slug, lines, rank, "printed")
     return None
+
+
+def _says_that_it_leaves(line: Line) -> bool:
+    said = line.facts.message
+    if _LEAVING.search(said) is not None:
+        return True
+    return _FINISHED.search(said) is not None and _PART.search(said) is None
 
 
 def _lags_behind(scene: Scene, slug: str) -> Event | None:
@@ -219,6 +264,68 @@ def _one_rank_stalled(scene: Scene, slug: str) -> Event | None:
     return scene.event(slug, list(_witnesses(timeouts)), rank, "eliminated")
 
 
+def _one_rank_worked_on(scene: Scene, slug: str) -> Event | None:
+    """All wait for one rank, which said last what it began and never that it was done."""
+    stalled = _one_rank_stalled(scene, slug)
+    rank = None if stalled is None else stalled.subject.rank
+    last = None if rank is None else scene.last_line(rank)
+    if stalled is None or last is None:
+        return None
+    if not _begins(slug, last):
+        return None
+    return scene.event(
+        slug, [Witness(last, last.end, "cause", rank), *stalled.lines], rank, "printed"
+    )
+
+
+def _begins(slug: str, line: Line) -> bool:
+    """Say whether a line begins what the failure is about, and does not end it as well."""
+    said = line.facts.message
+    return _BEGUN[slug].search(said) is not None and _ENDED.search(said) is None
+
+
+def _save_outlasted(scene: Scene, slug: str) -> Event | None:
+    """One rank saves on, or nobody says which: the wait began as a save was announced."""
+    return _one_rank_worked_on(scene, slug) or _wait_begins(scene, slug)
+
+
+def _wait_begins(scene: Scene, slug: str) -> Event | None:
+    """Ranks time out, and their wait began with what was begun last, whoever it was."""
+    told = [event for event in scene.complaints(TIMEOUTS) if "timeout_ms" in event.captures]
+    if not told:
+        return None
+    first = min(told, key=lambda event: event.key)
+    seconds = int(first.captures["timeout_ms"]) / 1000
+    begun = _last_stamped(scene.log, first.first)
+    waits = [end - seconds for end in _moments(first.first)]
+    if begun is None or not _begins(slug, begun) or not _near(_moments(begun), waits):
+        return None
+    rank = begun.facts.source.rank
+    lines = [Witness(begun, begun.end, "cause", rank), *_witnesses(told)]
+    return scene.event(slug, lines, rank, None if rank is None else "printed", inferred=True)
+
+
+def _last_stamped(log: Log, line: Line) -> Line | None:
+    """Return the nearest line above that has a stamp with a date."""
+    for _ in range(_LINES_ABOVE):
+        if line.start == 0:
+            return None
+        line = log.line_at(line.file, line.start - 1)
+        if _moments(line):
+            return line
+    return None
+
+
+def _near(ones: Iterable[float], others: Sequence[float]) -> bool:
+    """Say whether two lines may be of one moment, by any of the clocks that stamp them."""
+    return any(abs(one - other) <= _WAIT_BEGINS for one in ones for other in others)
+
+
+def _moments(line: Line) -> list[float]:
+    """Return when a line was written, in seconds, by each clock that stamps it."""
+    return [stamp.seconds for stamp in line.facts.stamps if stamp.clock in DATED]
+
+
 def _network_lost(scene: Scene, slug: str) -> Event | None:
     """Every rank of several nodes times out, and none is silent."""
     timeouts = scene.complaints(TIMEOUTS)
@@ -234,14 +341,29 @@ def _rank_vanished(scene: Scene, slug: str) -> Event | None:
     """Ranks lose a peer, and the one they lose has printed no error."""
     lost = scene.complaints(LOST_PEERS)
     silent = scene.silent
-    if not lost or scene.complaints(TIMEOUTS):
+    if not lost or scene.complaints(TIMEOUTS) or any(each.subject.rank is None for each in lost):
         return None
     present = [rank for rank in silent if rank in scene.roster.present]
+    if not ranks_of(lost):
+        silent = _unaccounted(scene)
     if silent and len(silent) == 1:
         return scene.event(slug, list(_witnesses(lost)), silent[0], "eliminated")
     if silent and not present:
         return scene.event(slug, list(_witnesses(lost)))
     return None
+
+
+def _unaccounted(scene: Scene) -> list[int]:
+    """Return the ranks that the agent neither saw fail nor told to end: they had left by then.
+
+    An agent tells all its workers that still run as soon as one fails; it is asked where nobody
+    knows whose exceptions the log holds.
+    """
+    ended = {end.subject.rank for end in scene.ends}
+    accounted = {*ended, *ranks_of(scene.complaints([_AGENT]))}
+    ranks = scene.roster.ranks
+    left = [rank for rank in ranks if rank not in accounted]
+    return left if accounted.intersection(ranks) else list(ranks)
 
 
 def _witnesses(events: Sequence[Event]) -> Iterator[Witness]:
@@ -257,6 +379,8 @@ RULES: Mapping[str, Rule] = {
     "collective-order-desync": _operations_differ,
     "collective-shape-mismatch": _sizes_differ,
     "uneven-inputs-collective-hang": _one_rank_ran_out,
+    "checkpoint-save-exceeds-collective-timeout": _save_outlasted,
+    "rank0-preprocessing-exceeds-timeout": _one_rank_worked_on,
     "stalled-rank-collective-timeout": _one_rank_stalled,
     "inter-node-network-lost": _network_lost,
     "rank-vanished-without-error": _rank_vanished,

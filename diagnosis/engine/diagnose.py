@@ -14,14 +14,15 @@ from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.endings import read_ends
 from diagnosis.engine.events import fold
 from diagnosis.engine.fates import fates, read_roster, words_of_fate
+from diagnosis.engine.findings import Findings
 from diagnosis.engine.identities import read_identities
-from diagnosis.engine.initiator import find_initiator
+from diagnosis.engine.initiator import Processes, find_initiator
 from diagnosis.engine.legible import TOO_LITTLE, is_too_little, why_unreadable
 from diagnosis.engine.log import Log
 from diagnosis.engine.matches import Observation, observe
 from diagnosis.engine.peer_addresses import read_owners
 from diagnosis.engine.recovery import find_recoveries
-from diagnosis.engine.report import Findings, report, unreadable
+from diagnosis.engine.report import report, unreadable
 from diagnosis.engine.skew import Skew, read_skew
 from diagnosis.engine.stack import read_stack
 from diagnosis.engine.subjects import Subjects
@@ -57,6 +58,7 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
     judgement = judge(events, compiled.catalogue, forced, recovered, clock)
     told_together = compare(
         Scene(
+            log=log,
             judgement=judgement,
             observations=observations,
             rank_of=_ranks_of_lines(observations, chains, subjects),
@@ -71,8 +73,8 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
         judgement = judge(events, compiled.catalogue, forced, recovered, clock)
     if not events and is_too_little(log.texts):
         return unreadable(compiled, _coverage(log, 0, None, skew), TOO_LITTLE)
-    owners = partial(read_owners, log, subjects, identities)
-    initiator = find_initiator(judgement, roster, identities, owners, compiled.catalogue)
+    processes = Processes(roster, identities, ends, partial(read_owners, log, subjects, identities))
+    initiator = find_initiator(judgement, processes, compiled.catalogue)
     words = words_of_fate(roster, judgement, ends, initiator.rank)
     return report(
         Findings(

@@ -15,6 +15,8 @@ __all__ = ["ProcessEnd", "read_ends"]
 
 # 128 + n is how a shell reports signal n (POSIX, Exit Status for Commands).
 _SHELL_SIGNAL_BASE = 128
+# A carriage return at each line's end makes a blank line; a collector may make another.
+_BLANK_LINES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,11 +65,22 @@ def read_ends(log: Log, subjects: Subjects) -> list[ProcessEnd]:
 def _lines(log: Log, ending: Ending) -> Iterator[tuple[Line, Mapping[str, str]]]:
     for line in log.lines_with(ending.pattern):
         captures = capture(ending.captures, log.around(line, line.hit))
-        if captures and ending.above is not None and line.start > 0:
-            above = log.line_at(line.file, line.start - 1)
-            captures |= capture(ending.above, above.facts.message)
+        if captures and ending.above is not None:
+            above = capture(ending.above, _text_above(log, line))
+            captures = captures | above if above else {}
         if captures:
             yield line, captures
+
+
+def _text_above(log: Log, line: Line) -> bytes:
+    """Return the message of the nearest line above that is not blank."""
+    for _ in range(_BLANK_LINES):
+        if line.start == 0:
+            break
+        line = log.line_at(line.file, line.start - 1)
+        if line.facts.message.strip():
+            return line.facts.message
+    return b""
 
 
 def _end(line: Line, captures: Mapping[str, str], subjects: Subjects) -> ProcessEnd:

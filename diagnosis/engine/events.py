@@ -101,6 +101,7 @@ class Event:
     ended, `count` how many lines were folded. `chain` is the index of its chain of tracebacks, and
     `depth` the place in that chain: 0 is what was raised first. `reported` says that only another
     process (a launcher's summary) told of it. `begun` is where its traceback begins, if it has one.
+    `inferred` says that no line states it: what several lines tell together makes it likely.
     """
 
     failure: str | None
@@ -117,6 +118,7 @@ class Event:
     reported: bool = False
     lines: tuple[Witness, ...] = ()
     begun: Line | None = None
+    inferred: bool = False
 
     @property
     def key(self) -> tuple[int, int]:

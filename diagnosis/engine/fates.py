@@ -90,7 +90,8 @@ def _spans_of_ranks(
     early = _places_of_ranks(pattern, data, 0, _SAMPLE_BYTES, bound)
     late = _places_of_ranks(pattern, data, behind, len(data), bound)
     between: Mapping[int, tuple[int, int]] = {}
-    if {*expected, *early, *late} != early.keys() & late.keys():
+    shown = {*early, *late}
+    if shown and shown | expected != early.keys() & late.keys():
         begin, end = max(0, _SAMPLE_BYTES - _LONGEST_MARK), behind + _LONGEST_MARK
         between = _places_of_ranks(pattern, data, begin, end, bound)
     spans: dict[int, tuple[int, int]] = {}

@@ -86,9 +86,15 @@ class Identities:
         The answer is derived: no line prints it for this process, and a rank in `asked` is not
         looked at. Facts are tried in the order in which they bind: the pid, the local rank on its
         node, a label that counts ranks, a place that holds one rank, the rank within a group, and
-        that there is but one.
+        that there is but one. Who is on no host that the program names may be on the one that who
+        collected its lines names.
         """
-        asked = self._by_own_name(asked)
+        rank = self._derived(self._by_own_name(asked))
+        if rank is None and asked.collected_from is not None:
+            rank = self._derived(dataclasses.replace(asked, host=asked.collected_from))
+        return rank
+
+    def _derived(self, asked: Source) -> int | None:
         for derive in (
             self._by_pid,
             self._by_local_rank,

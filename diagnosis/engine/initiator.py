@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.causality import Judgement, ranks_of
+from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event
 from diagnosis.engine.fates import Roster
 from diagnosis.engine.identities import Identities
 from diagnosis.engine.peer_addresses import follow
 from encyclopedia.catalogue import Catalogue
 
-__all__ = ["Initiator", "find_initiator"]
+__all__ = ["Initiator", "Processes", "find_initiator"]
 
 
 # What a process suffers itself.
@@ -22,6 +23,7 @@ _TOGETHER = (
     "Ranks {ranks} report it together, line between line; the log tells no first among them."
 )
 _EFFECTS = "The line names no rank; what follows from it shows on rank {rank} alone."
+_ENDED = "The launcher reports that rank {rank} alone ended of itself."
 _SINK = "The lost connections lead to {address}."
 _SINK_BEHIND = "The lost connections lead to {address}; {through}, lost as well, lost it."
 _SILENT = (
@@ -45,28 +47,35 @@ class Initiator:
     witnesses: tuple[Event, ...] = ()
 
 
-def find_initiator(
-    judgement: Judgement,
-    roster: Roster,
-    identities: Identities,
-    owners: Callable[[], Mapping[str, str]],
-    catalogue: Catalogue,
-) -> Initiator:
-    """Name the rank that failed first, or nobody where the log does not tell.
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """What the log tells of the processes of the run: who they were, and how they ended.
 
     `owners` returns hosts by address; it is asked only where nothing else tells.
     """
+
+    roster: Roster
+    identities: Identities
+    ends: Sequence[ProcessEnd]
+    owners: Callable[[], Mapping[str, str]]
+
+
+def find_initiator(judgement: Judgement, processes: Processes, catalogue: Catalogue) -> Initiator:
+    """Name the rank that failed first, or nobody where the log does not tell."""
     root = judgement.root
     if root is None:
         return Initiator()
     if _speaks_of_others(root, catalogue):
         alone = Initiator(host=_common_host((root, *judgement.peers)))
-        found = _by_elimination(judgement, roster, identities) or alone
+        found = _by_elimination(judgement, processes) or alone
     else:
-        found = _of_root(judgement, root, roster, catalogue)
-    if found.rank is not None or root.role in _OWN_FAULTS:
+        found = _of_root(judgement, root, processes.roster, catalogue)
+    if found.rank is not None:
         return found
-    return _by_addresses(judgement, roster, identities, owners()) or found
+    if root.role in _OWN_FAULTS:
+        alike = _reports_alike(judgement, processes.roster)
+        return found if alike else _by_ends(judgement, root, processes.ends) or found
+    return _by_addresses(judgement, processes) or found
 
 
 def _speaks_of_others(root: Event, catalogue: Catalogue) -> bool:
@@ -85,11 +94,9 @@ def _speaks_of_others(root: Event, catalogue: Catalogue) -> bool:
 
 
 def _of_root(judgement: Judgement, root: Event, roster: Roster, catalogue: Catalogue) -> Initiator:
-    events = (root, *judgement.peers)
-    # Who is named by others' lines goes before who printed one: ranks repeat a peer's exception.
-    telling = [event for event in events if event.subject.named] or list(events)
+    telling = _telling(judgement)
     alike = ranks_of(telling)
-    if len(alike) > 1 and set(alike) >= set(roster.ranks):
+    if _reports_alike(judgement, roster):
         return Initiator(
             host=_common_host(telling),
             reasons=(f"All {len(alike)} ranks report it, so no one of them is the initiator.",),
@@ -114,6 +121,25 @@ def _of_root(judgement: Judgement, root: Event, roster: Roster, catalogue: Catal
         basis=first.subject.basis,
         reasons=reasons,
     )
+
+
+def _telling(judgement: Judgement) -> list[Event]:
+    """Return the events of the root's failure that tell of a process.
+
+    Who is named by others' lines goes before who printed one: ranks repeat a peer's exception.
+    """
+    events = [*(() if judgement.root is None else (judgement.root,)), *judgement.peers]
+    return [event for event in events if event.subject.named] or events
+
+
+def _reports_alike(judgement: Judgement, roster: Roster) -> bool:
+    """Say whether all ranks report the root's failure.
+
+    Where nothing tells how many there are, those that speak are all if none is missing from 0 on.
+    """
+    alike = ranks_of(_telling(judgement))
+    whole = roster.world_size is not None or max(alike, default=0) < len(alike)
+    return len(alike) > 1 and whole and set(alike) >= set(roster.ranks)
 
 
 def _without_rank(event: Event) -> Initiator:
@@ -148,16 +174,45 @@ def _of_effects(judgement: Judgement, catalogue: Catalogue) -> Initiator | None:
     )
 
 
-def _by_addresses(
-    judgement: Judgement, roster: Roster, identities: Identities, owners: Mapping[str, str]
-) -> Initiator | None:
+def _by_ends(judgement: Judgement, root: Event, ends: Sequence[ProcessEnd]) -> Initiator | None:
+    """Return the rank that a launcher saw end of itself, alone, before it ended the others.
+
+    It is asked where the root has no rank, or several. A cause that nothing explains may be what
+    ended that rank instead, and so may an exception that followed from a root that raised none.
+    """
+    failed = {end.subject.rank: end for end in ends if end.is_failure and not end.told}
+    if len(failed) != 1 or judgement.rivals or (root.raised is None and _raised_later(judgement)):
+        return None
+    rank, end = failed.popitem()
+    reporting = ranks_of((root, *judgement.peers))
+    if rank is None or (reporting and rank not in reporting):
+        return None
+    return Initiator(
+        rank=rank,
+        local_rank=end.subject.local_rank,
+        host=end.subject.host,
+        basis="derived",
+        reasons=(_ENDED.format(rank=rank),),
+    )
+
+
+def _raised_later(judgement: Judgement) -> bool:
+    """Say whether what follows from the root raised an exception, a launcher's own left out."""
+    return any(
+        each.event.raised is not None and each.event.role != "summary"
+        for each in judgement.explained
+    )
+
+
+def _by_addresses(judgement: Judgement, processes: Processes) -> Initiator | None:
     """Return the node that the lost connections lead to, and its rank where only one is silent."""
     complaining = _complaining(judgement)
-    sink = follow(complaining, owners)
+    sink = follow(complaining, processes.owners())
     if sink is None:
         return None
     words = _SINK_BEHIND if sink.through else _SINK
-    silent = set(roster.ranks) - set(ranks_of(complaining))
+    identities = processes.identities
+    silent = set(processes.roster.ranks) - set(ranks_of(complaining))
     there = [rank for rank in silent if sink.host and identities.of_rank(rank).host == sink.host]
     alone = there[0] if len(there) == 1 else None
     return Initiator(
@@ -185,21 +240,23 @@ def _common_host(events: Sequence[Event]) -> str | None:
     return next(iter(hosts)) if len(hosts) == 1 else None
 
 
-def _by_elimination(
-    judgement: Judgement, roster: Roster, identities: Identities
-) -> Initiator | None:
+def _by_elimination(judgement: Judgement, processes: Processes) -> Initiator | None:
     """Return the one rank that all others complain of and that says nothing itself."""
     complaining = _complaining(judgement)
-    silent = set(roster.ranks) - set(ranks_of(complaining))
+    if any(event.subject.rank is None for event in (judgement.root, *judgement.peers) if event):
+        # Whoever says it may be the very rank that seems to be silent.
+        return None
+    ranks = processes.roster.ranks
+    silent = set(ranks) - set(ranks_of(complaining))
     if len(silent) != 1 or len(ranks_of(complaining)) < 2:
         return None
     rank = silent.pop()
-    known = identities.of_rank(rank)
+    known = processes.identities.of_rank(rank)
     return Initiator(
         rank=rank,
         local_rank=known.local_rank,
         host=known.host,
         basis="eliminated",
-        reasons=(_SILENT.format(rank=rank, ranks=len(roster.ranks)),),
+        reasons=(_SILENT.format(rank=rank, ranks=len(ranks)),),
         witnesses=tuple(complaining[:2]),
     )

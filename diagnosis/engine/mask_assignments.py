@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -74,44 +74,48 @@ _LEAST_ALWAYS, _LEAST_ARGUMENT, _LEAST_LIKELY = 4, 8, 12
 
 
 @dataclass(frozen=True, slots=True)
+class _Meaning:
+    """What a name alone tells of its value.
+
+    How sure it makes that this is a secret; whether it is a password, which may have any form;
+    whether it may as well be a path: of a file that holds one, or the shell's directory; and
+    whether it is in capitals, as in an environment.
+    """
+
+    certainty: int
+    capitals: bool
+    password: bool
+    may_be_path: bool
+
+
+@dataclass(frozen=True, slots=True)
 class _Name:
     """The name of an assignment; an `argument` of a command line has its value behind a blank."""
 
-    text: bytes
+    meaning: _Meaning
     argument: bool
     colon: bool
     setting: Setting
 
-    @property
-    def may_be_path(self) -> bool:
-        """Say whether the value may as well be a path: of a file, or the shell's directory."""
-        lowered = self.text.lower()
-        if lowered.endswith(_DIRECTORIES):
-            return True
-        return not _is_password(self.text) and b"secret" not in lowered
-
 
 def assignment(mask: Mask) -> Find:
     """Return the finder of assignments in one text; `words` of the mask are the policy."""
-    strength = functools.lru_cache(maxsize=4096)(functools.partial(_strength, mask.words))
+    meaning_of = functools.lru_cache(maxsize=4096)(functools.partial(_meaning, mask.words))
     stand_ins = mask.words["values"]
     ends = BareEnds()
 
     def find(text: bytes, floor: int, end: int, _least: int, _most: int) -> Found:
-        read = _read_name(text, floor, end)
+        read = _read_name(text, floor, end, meaning_of)
         if read is None:
             return NOTHING
         name, begin = read
-        certainty = strength(name.text)
-        if certainty == _NEVER:
-            return NOTHING
-        kind = "password" if _is_password(name.text) else "token"
+        kind = "password" if name.meaning.password else "token"
         spans = []
         for value in values(text, begin, name.setting, ends):
             identity = value.of(text)
             if not identity or identity.lower().strip(_AROUND_WORDS) in stand_ins:
                 continue
-            if not is_placeholder(identity) and _is_secret(name, certainty, identity, value, text):
+            if not is_placeholder(identity) and _is_secret(name, identity, value, text):
                 spans += [(start, stop, kind, identity) for start, stop in whole(text, value)]
         return spans, spans[-1][1] if spans else 0
 
@@ -121,8 +125,10 @@ def assignment(mask: Mask) -> Find:
 # --- names --------------------------------------------------------------------------------------
 
 
-def _read_name(text: bytes, floor: int, end: int) -> tuple[_Name, int] | None:
-    """Return the name before the hit, and where its value begins."""
+def _read_name(
+    text: bytes, floor: int, end: int, meaning_of: Callable[[bytes], _Meaning]
+) -> tuple[_Name, int] | None:
+    """Return the name before the hit and where its value begins; None where it is no secret's."""
     match = _NAME_BACKWARDS.match(text[max(floor, end - _NAME_REACH, 0) : end][::-1])
     if not match:
         return None
@@ -133,11 +139,14 @@ def _read_name(text: bytes, floor: int, end: int) -> tuple[_Name, int] | None:
         name = pair["name"] if pair else b""
     if not name or not _separates(mark, written, text[max(0, start - 2) : start]):
         return None
+    meaning = meaning_of(name)
+    if meaning.certainty == _NEVER:
+        return None
     found = _Name(
-        name,
+        meaning,
         argument=written.startswith(b"-") and not mark.strip(),
         colon=mark.strip() == b":",
-        setting=_setting(text, start, name, mark, joined=not match["closing"]),
+        setting=_setting(text, start, mark, meaning, joined=not match["closing"]),
     )
     # Behind a comma the hit ends in the opening quote of the next argument.
     return found, end - (mark[-1:] in (b'"', b"'", b"\\"))
@@ -153,24 +162,33 @@ def _separates(mark: bytes, written: bytes, before: bytes) -> bool:
     return written.startswith(b"-") or (written.isupper() and before[:1] == b"(")
 
 
-def _setting(text: bytes, start: int, name: bytes, mark: bytes, *, joined: bool) -> Setting:
+def _setting(text: bytes, start: int, mark: bytes, meaning: _Meaning, *, joined: bool) -> Setting:
     """Return what surrounds a name that begins at `start`; `joined`: no quote closes behind it."""
     if mark.upper() == _ENCODED_MARK:
         return Setting(encoded=True)
     if mark != b"=" or not joined:
         return Setting()
     before = text[max(0, start - _SETTING_REACH) : start]
+    if not meaning.capitals:
+        return Setting(words=meaning.password)
     quote = _QUOTE_BEFORE.search(before)
-    if quote and name.isupper():
+    if quote:
         return Setting(quote=quote.group())
     own_line = _LINE_BEFORE.search(b"\n" + before if start < _SETTING_REACH else before)
-    return Setting(own_line=bool(own_line) and name.isupper(), words=_is_password(name))
+    return Setting(own_line=bool(own_line), words=meaning.password)
 
 
-def _is_password(name: bytes) -> bool:
-    """Say whether a name speaks of a password, which may have any form."""
+def _meaning(words: Mapping[str, frozenset[bytes]], name: bytes) -> _Meaning:
+    """Return what a name tells of its value, by the words of the data file."""
     lowered = name.lower()
-    return b"pass" in lowered or lowered.endswith((b"pwd", b"pw"))
+    password = b"pass" in lowered or lowered.endswith((b"pwd", b"pw"))
+    directory = lowered.endswith(_DIRECTORIES)
+    return _Meaning(
+        certainty=_strength(words, name),
+        capitals=name.isupper(),
+        password=password,
+        may_be_path=directory or not (password or b"secret" in lowered),
+    )
 
 
 def _strength(words: Mapping[str, frozenset[bytes]], name: bytes) -> int:
@@ -205,22 +223,22 @@ def _parts(name: bytes) -> list[bytes]:
 # --- values -------------------------------------------------------------------------------------
 
 
-def _is_secret(name: _Name, certainty: int, value: bytes, found: Value, text: bytes) -> bool:
+def _is_secret(name: _Name, value: bytes, found: Value, text: bytes) -> bool:
     """Say whether the value is a secret, and no code, number, path, type or prose."""
     if value.startswith(_REFERENCE) or _SCHEME.match(value):
         return False
-    if not _is_password(name.text) and _FEW_DIGITS.match(value):
+    if not name.meaning.password and _FEW_DIGITS.match(value):
         return False
-    if name.may_be_path and _PATH.match(value) and not _is_base64(value):
+    if name.meaning.may_be_path and _PATH.match(value) and not _is_base64(value):
         return False
     if not found.quoted and (_is_code(value, text, found) or _is_prose(name, value, text, found)):
         return False
-    return _is_long_enough(name, certainty, value, quoted=found.quoted)
+    return _is_long_enough(name, value, quoted=found.quoted)
 
 
-def _is_long_enough(name: _Name, certainty: int, value: bytes, *, quoted: bool) -> bool:
-    if certainty == _ALWAYS:
-        return quoted or _is_password(name.text) or len(value) >= _LEAST_ALWAYS
+def _is_long_enough(name: _Name, value: bytes, *, quoted: bool) -> bool:
+    if name.meaning.certainty == _ALWAYS:
+        return quoted or name.meaning.password or len(value) >= _LEAST_ALWAYS
     if name.argument:
         return len(value) >= _LEAST_ARGUMENT and is_random(value)
     digits = value.replace(b".", b"").isdigit()
@@ -234,7 +252,7 @@ def _is_code(value: bytes, text: bytes, found: Value) -> bool:
 
 def _is_prose(name: _Name, value: bytes, text: bytes, found: Value) -> bool:
     """Say whether a colon only introduces what is said: `password: authentication failed`."""
-    spoken = name.colon and not name.text.isupper()
+    spoken = name.colon and not name.meaning.capitals
     return spoken and bool(_WORD.match(value)) and bool(_SPEAKS_ON.match(text, found.ranges[-1][1]))
 
 

@@ -40,10 +40,10 @@ class View:
         return _moved_by(self._unseen) if self._unseen else None
 
     def line_feeds(self, start: int, end: int) -> int:
-        """Count the line feeds of a stretch of the source.
-
-        Piece by piece: a memory map has no count of its own.
-        """
+        """Count the line feeds of a stretch of the source."""
+        if isinstance(self.source, bytes):
+            return self.source.count(b"\n", start, end)
+        # A memory map has no count of its own.
         return sum(
             self.source[at : min(at + _COUNTED_BYTES, end)].count(b"\n")
             for at in range(start, end, _COUNTED_BYTES)

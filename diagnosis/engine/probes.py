@@ -39,8 +39,9 @@ class Ending:
     """A line in which a launcher or a shell says how a process ended.
 
     `captures` has the named groups rank, local_rank, pid, host, exitcode, signal that the line
-    carries; `kind` is `exit` (it ended), `told` (it was told to end) or `forced` (killed by its
-    own launcher after it did not end).
+    carries, and `above` those of the line above, without which the line tells nothing. `kind` is
+    `exit` (it ended), `told` (it was told to end) or `forced` (killed by its own launcher after it
+    did not end).
     """
 
     probe: str
@@ -105,6 +106,12 @@ ENDINGS = (
         r"Exit code: {1,8}\d",
         captures=r"Exit code: +(?P<exitcode>\d+)",
         above=r"Process name: \[\[\d+,\d+\],(?P<rank>\d+)\]",
+    ),
+    # PRRTE, which launches for Open MPI 5, help-prun.txt: both in one line
+    Ending(
+        "prterun-exit-code",
+        r"Process name: \[[^\]\n]{1,64},\d{1,6}\] {1,8}Exit code: {1,8}\d",
+        captures=r"Process name: \[[^\]]+,(?P<rank>\d+)\] +Exit code: +(?P<exitcode>\d+)",
     ),
     # MPICH, src/pm/hydra: the box around a bad termination
     Ending("hydra-exit-code", r"EXIT CODE: \d", captures=r"EXIT CODE: (?P<exitcode>\d+)"),

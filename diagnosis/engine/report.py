@@ -3,48 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from diagnosis.engine.causality import Explained, Judgement, ranks_of
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.events import UNNAMED, Event
 from diagnosis.engine.filling import fill_fix
+from diagnosis.engine.findings import Findings
+from diagnosis.engine.hypotheses import hypotheses
 from diagnosis.engine.initiator import Initiator
 from diagnosis.engine.log import Log
 from diagnosis.engine.verdict import (
     EVIDENCE_CHARACTERS,
     EVIDENCE_LINES,
-    HYPOTHESES,
     Consequence,
     Coverage,
     EngineStamp,
     Evidence,
     FailureLink,
     FilledFix,
-    Hypothesis,
     Primary,
-    RankFate,
     Recovered,
     Verdict,
 )
+from diagnosis.engine.wording import ranks_in_words
 from encyclopedia.catalogue import Failure
 
-__all__ = ["Findings", "report", "unreadable"]
+__all__ = ["report", "unreadable"]
 
 _LONGEST_MESSAGE = 300
-_RANKS_IN_WORDS = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Findings:
-    """Everything that was found out about a log, ready to be told."""
-
-    log: Log
-    judgement: Judgement
-    initiator: Initiator
-    fates: tuple[RankFate, ...]
-    coverage: Coverage
-    stack: Mapping[str, str]
 
 
 def report(findings: Findings) -> Verdict:
@@ -55,7 +41,7 @@ def report(findings: Findings) -> Verdict:
         outcome=outcome,
         primary=primary,
         fix=_fix(findings),
-        hypotheses=_hypotheses(findings, outcome),
+        hypotheses=hypotheses(findings, outcome),
         consequences=_consequences(findings),
         recovered=_recovered(findings),
         ranks=findings.fates,
@@ -84,7 +70,7 @@ def _outcome(findings: Findings) -> str:
         return "unrecognised"
     if root.role != "cause":
         return "symptom_only"
-    return "probable" if _rivalled(judgement) else "established"
+    return "probable" if root.inferred or _rivalled(judgement) else "established"
 
 
 def _rivalled(judgement: Judgement) -> bool:
@@ -108,7 +94,7 @@ def _primary(findings: Findings, outcome: str) -> Primary | None:
     root = judgement.root
     if root is None:
         return None
-    failure = _failure(findings, root)
+    failure = findings.failure_of(root)
     return Primary(
         failure=None if failure is None else _link(failure),
         summary=_summary(findings, root, failure, outcome),
@@ -135,12 +121,6 @@ def _interrupted(findings: Findings, event: Event) -> Primary:
         confidence="high",
         why="The interrupt stands before every error, and what follows is the run being ended.",
         evidence=tuple(_evidence_lines(findings.log, [event])),
-    )
-
-
-def _failure(findings: Findings, event: Event) -> Failure | None:
-    return (
-        None if event.failure is None else findings.log.compiled.catalogue.failures[event.failure]
     )
 
 
@@ -195,6 +175,10 @@ def _why_root(findings: Findings, root: Event, outcome: str) -> str:
         line += f" of {findings.log.name(root.first)}"
     if outcome == "symptom_only":
         return f"{line} is the first sign, and no line of this log says what led to it."
+    if root.inferred:
+        return (
+            f"{line} is the last word before the wait began; no line states that it was the cause."
+        )
     if root.failure is None:
         return f"{line} is the earliest failure that nothing else in this log explains."
     return f"{line} states the cause itself."
@@ -227,7 +211,7 @@ def _why_not_others(findings: Findings) -> Iterable[str]:
 
 
 def _why_not(findings: Findings, each: Explained, group: Sequence[Event]) -> str:
-    ranks = _ranks_in_words(ranks_of(group))
+    ranks = ranks_in_words(ranks_of(group))
     place = f" on {ranks}" if ranks else ""
     reason = {
         "edge": "follows from it",
@@ -241,18 +225,8 @@ def _why_not(findings: Findings, each: Explained, group: Sequence[Event]) -> str
 
 
 def _title(findings: Findings, event: Event) -> str:
-    failure = _failure(findings, event)
+    failure = findings.failure_of(event)
     return event.name if failure is None else failure.title
-
-
-def _ranks_in_words(ranks: Sequence[int]) -> str:
-    if not ranks:
-        return ""
-    if len(ranks) == 1:
-        return f"rank {ranks[0]}"
-    if len(ranks) > _RANKS_IN_WORDS:
-        return f"{len(ranks)} ranks"
-    return "ranks " + ", ".join(str(rank) for rank in ranks)
 
 
 def _evidence(findings: Findings, root: Event) -> tuple[Evidence, ...]:
@@ -295,7 +269,7 @@ def _fix(findings: Findings) -> FilledFix | None:
     root = findings.judgement.root
     if root is None:
         return None
-    failure = _failure(findings, root)
+    failure = findings.failure_of(root)
     if failure is not None:
         return fill_fix(failure.fix, _values(findings, root))
     return FilledFix(summary=_advice_for_unknown(root), command=None, verify=None, infra=None)
@@ -317,128 +291,6 @@ def _advice_for_unknown(root: Event) -> str:
     if root.raised is not None:
         return "Start at the exception: no frame of your own code stands in its traceback."
     return "Look at what the process printed last, and at the kernel log of its host at that time."
-
-
-def _hypotheses(findings: Findings, outcome: str) -> tuple[Hypothesis, ...]:
-    judgement = findings.judgement
-    catalogue = findings.log.compiled.catalogue
-    if outcome == "symptom_only" and judgement.root is not None and judgement.root.failure:
-        return tuple(_possible_causes(findings, catalogue.failures[judgement.root.failure]))
-    if outcome == "probable":
-        return tuple(_rivals(findings))
-    return ()
-
-
-def _rivals(findings: Findings) -> Iterable[Hypothesis]:
-    told: set[str] = set()
-    for rival in findings.judgement.rivals:
-        if rival.failure is None or rival.failure in told or len(told) == HYPOTHESES:
-            continue
-        told.add(rival.failure)
-        yield _rival(findings, rival, findings.log.compiled.catalogue.failures[rival.failure])
-
-
-def _rival(findings: Findings, rival: Event, failure: Failure) -> Hypothesis:
-    line = findings.log.number(rival.first)
-    root = findings.judgement.root
-    if root is not None and rival.key == root.key:
-        return Hypothesis(
-            failure=failure.slug,
-            for_=f"Line {line} is what it prints, too.",
-            against="Nothing in this log decides between the two.",
-            collect_next=_tell_apart(findings, root, failure) or _next_step(failure),
-        )
-    return Hypothesis(
-        failure=failure.slug,
-        for_=f"Its own words stand on line {line}.",
-        against="It stands later in the log than the failure named first.",
-        collect_next=_next_step(failure),
-    )
-
-
-def _tell_apart(findings: Findings, root: Event, other: Failure) -> str | None:
-    """Return the sentence of either page that says how the two differ."""
-    own = _failure(findings, root)
-    if own is None:
-        return None
-    for page, slug in ((own, other.slug), (other, own.slug)):
-        for each in page.looks_like:
-            if each.slug == slug:
-                return each.tell_apart
-    return None
-
-
-def _next_step(failure: Failure) -> str:
-    return failure.facts.cheapest_check or failure.fix.verify or ""
-
-
-def _possible_causes(findings: Findings, symptom: Failure) -> Iterable[Hypothesis]:
-    """Yield the causes that the catalogue knows for a symptom, the most plausible first."""
-    catalogue = findings.log.compiled.catalogue
-    named = (*symptom.consequence_of, *(each.slug for each in symptom.looks_like))
-    known = (
-        catalogue.failures[slug] for slug in dict.fromkeys(named) if slug in catalogue.failures
-    )
-    possible = (failure for failure in known if failure.role in ("cause", "symptom"))
-    silent = _silent_ranks(findings)
-    launcher = findings.stack.get("launcher")
-    ordered = sorted(possible, key=lambda each: _implausibility(each, silent, launcher))
-    for failure in ordered[:HYPOTHESES]:
-        yield Hypothesis(
-            failure=failure.slug,
-            for_=_speaks_for(symptom, silent),
-            against=_speaks_against(silent),
-            collect_next=_next_step(failure),
-        )
-
-
-def _silent_ranks(findings: Findings) -> tuple[int, ...]:
-    """Return the rank at fault, or else the ranks that report nothing or are not in this log."""
-    if findings.initiator.rank is not None:
-        return (findings.initiator.rank,)
-    return tuple(
-        each.rank
-        for each in findings.fates
-        if each.fate in ("not_in_this_log", "torn_down", "finished")
-    )
-
-
-# What a failure's first system is called where `stack` names the launcher.
-_LAUNCHERS = {"Slurm": "slurm", "Ray": "ray", "Open MPI": "mpirun", "DeepSpeed": "deepspeed"}
-
-
-def _implausibility(
-    failure: Failure, silent: Sequence[int], launcher: str | None
-) -> tuple[bool, int, int]:
-    """Order causes by how well they fit a log in which nobody states one; 0 fits best.
-
-    A killed process is silent, an exception is not: where every rank's output is there, what prints
-    words of its own would have been seen. What belongs to another launcher comes last.
-    """
-    if failure.told_by == "comparison":
-        fit = 1 if silent else 0
-    elif failure.category == "communication":
-        fit = 3 if silent else 1
-    elif failure.category in ("memory", "orchestration", "hardware"):
-        fit = 0 if silent else 2
-    else:
-        fit = 2 if silent else 3
-    belongs_to = _LAUNCHERS.get(failure.systems[0])
-    elsewhere = belongs_to is not None and belongs_to != launcher
-    return elsewhere, fit, 0 if failure.role == "cause" else 1
-
-
-def _speaks_for(symptom: Failure, silent: Sequence[int]) -> str:
-    if silent:
-        says = "says nothing of its own" if len(silent) == 1 else "say nothing of their own"
-        return f"It ends in this symptom, and {_ranks_in_words(silent)} {says} here."
-    return f"It ends in this symptom: {symptom.title}."
-
-
-def _speaks_against(silent: Sequence[int]) -> str:
-    if silent:
-        return "Its own words are not in this log, which need not hold all that the rank printed."
-    return "Its own words are not in this log."
 
 
 def _group(explained: Sequence[Explained], slug: str) -> list[Event]:

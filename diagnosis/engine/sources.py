@@ -59,7 +59,8 @@ class Source:
     the task, which is the rank where each task is a rank, and the node where each task is a
     torchrun. `role` is the kind of process: worker, agent, launcher, kernel, kubelet, slurmstepd,
     or the program's name. `service_pid` is the process that a journal names: a service, behind
-    which any of its children may have printed the line.
+    which any of its children may have printed the line. `collected_from` is what who collected the
+    line calls the host, where the program itself calls it otherwise.
     """
 
     rank: int | None = None
@@ -75,6 +76,7 @@ class Source:
     container: str | None = None
     label: str | None = None
     service_pid: int | None = None
+    collected_from: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +284,8 @@ class Envelopes:
             if "pod" in fields and "host" not in fields:
                 # Who collects the lines of pods says on which host he runs, not where they do.
                 told.pop("host", None)
+            if "host" in fields and told.get("host", fields["host"]) != fields["host"]:
+                told.setdefault("collected_from", told["host"])
             told.update(fields)
             if "severity" in layer.groups:
                 severity = _severity(layer.groups["severity"]) or severity

@@ -120,15 +120,16 @@ class Subjects:
 
     def _spawned_by(self, chain: Chain) -> Subject | None:
         """Return the child of torch.multiprocessing whose traceback its parent quotes."""
-        place = bisect_right(self._spawned_keys, chain.first.key) - 1
+        first = chain.quoted_by or chain.first
+        place = bisect_right(self._spawned_keys, first.key) - 1
         if place < 0:
             return None
         quote = self._spawned[place]
         between = self._log.texts[quote.file].data[quote.end : quote.end + _QUOTE_GAP]
-        near = quote.file == chain.first.file and chain.first.start - quote.end <= len(between)
-        if not near or between[: chain.first.start - quote.end].strip():
+        near = quote.file == first.file and first.start - quote.end <= len(between)
+        if not near or between[: first.start - quote.end].strip():
             return None
-        return self.of_captures(capture(_SPAWN_CAPTURES, quote.facts.message), chain.first)
+        return self.of_captures(capture(_SPAWN_CAPTURES, quote.facts.message), quote)
 
     def of_observation(self, observation: Observation, chains: Sequence[Chain]) -> Subject:
         """Return whom an observation is about: what it captured, else who printed it."""

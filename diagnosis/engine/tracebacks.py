@@ -20,6 +20,8 @@ __all__ = ["Chain", "Frame", "Traceback", "read_chains"]
 
 _HEADER = b"Traceback (most recent call last)"
 _HEADER_PATTERN = probe_pattern("traceback")
+# torch/_utils.py, ExceptionWrapper: what is raised again quotes what a worker raised.
+_QUOTED = b"Original " + _HEADER
 # CPython's sys.unraisablehook: an exception in a finaliser or a callback, which nobody can catch.
 _IGNORED = (b"Exception ignored in", b"Exception ignored on", b"Exception ignored while")
 _CHAINED = (
@@ -57,6 +59,9 @@ _FOREIGN_LINES = 400
 _FOREIGN_BYTES = 1 << 20
 # `[rank3]: `, `[default1]:[rank5]: `, `10: [rank2]: `: labels with numbers, and nothing else.
 _FIXED_PREFIX = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)+")
+# torch/distributed/distributed_c10d.py, _distributed_excepthook: what stands behind `[rank3]: ` is
+# an exception to the end of its message, blank lines of which carry no prefix.
+_EXCEPTHOOK = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)*\[rank\d{1,6}\]: ")
 _CHAIN_GAP = 4
 # Lines that a terminal cut, or that another process printed without a prefix.
 _STRAYS = 3
@@ -100,11 +105,13 @@ class Chain:
     """Tracebacks of one source that Python itself joined, in the order printed: cause first.
 
     `ignored` says that Python announced it as "Exception ignored in …": nothing failed of it.
+    `quoted_by` is the header of the traceback whose message quotes this one, if one does.
     """
 
     source: Source
     tracebacks: tuple[Traceback, ...]
     ignored: bool = False
+    quoted_by: Line | None = None
 
     @property
     def first(self) -> Line:
@@ -134,19 +141,28 @@ def read_chains(log: Log) -> list[Chain]:
     found: list[Chain] = []
     for header in log.lines_with(_HEADER_PATTERN):
         if header.key not in taken:
-            chain = _read_chain(log, header)
+            chain = _read_chain(log, header, found[-1] if found else None)
             taken.update(line.key for line in chain.lines())
             found.append(chain)
     return found
 
 
-def _read_chain(log: Log, header: Line) -> Chain:
+def _read_chain(log: Log, header: Line, before: Chain | None) -> Chain:
     above = log.line_at(header.file, header.start - 1) if header.start else None
     return Chain(
         source=header.facts.source,
         tracebacks=tuple(_read_joined(log, header)),
         ignored=above is not None and above.facts.message.lstrip().startswith(_IGNORED),
+        quoted_by=None if before is None else _quoting(log, before, header),
     )
+
+
+def _quoting(log: Log, before: Chain, header: Line) -> Line | None:
+    """Return where the chain begins whose message, right above the header, quotes this one."""
+    if before.last.file != header.file or not header.facts.message.lstrip().startswith(_QUOTED):
+        return None
+    between = log.texts[header.file].data[before.last.end : header.start]
+    return None if between.strip() else before.first
 
 
 def _read_joined(log: Log, header: Line) -> Iterator[Traceback]:
@@ -250,14 +266,27 @@ def _torn_type(lines: Sequence[Line], body: bytes) -> bytes | None:
 def _message_lines(log: Log, line: Line) -> Iterator[Line]:
     """Yield the further lines of a message that spans several, as far as that can be told.
 
-    They are told from other output only by an indent, or by standing directly below.
+    They are told from other output only by an indent, or by standing directly below with the mark
+    of the hook that printed the exception.
     """
+    prefix = _literal_prefix(log, line)
+    hooked = prefix is not None and _EXCEPTHOOK.fullmatch(prefix) is not None
+    last = line
     for count, following in enumerate(_own_lines(log, line)):
         body = following.facts.message
         indented = body.startswith((b" ", b"\t")) and not _FRAME.search(body)
-        if count >= _CHAIN_GAP * 2 or not indented or not body.strip():
+        below = (
+            hooked and not body.startswith((_HEADER, *_CHAINED)) and _touch(log, last, following)
+        )
+        if count >= _CHAIN_GAP * 2 or not (indented or below) or not body.strip():
             return
         yield following
+        last = following
+
+
+def _touch(log: Log, above: Line, below: Line) -> bool:
+    """Say whether nothing but blank lines stands between two lines."""
+    return not log.texts[above.file].data[above.end : below.start].strip()
 
 
 def _own_lines(log: Log, line: Line) -> Iterator[Line]:

@@ -22,6 +22,7 @@ _BETWEEN = b"\x1e"
 HEAD_MARKS = HEAD + _BETWEEN
 _HEAD = re.compile(rb"\x1f(?P<told>[^\x1f\n]*)\x1f")
 _PLAIN = bytes.maketrans(b"\n\r\x1e\x1f", b"    ")
+_BRACE = b"{"
 _OPENING = re.compile(rb'\{ ?"')
 _LINE_ENDS = re.compile(rb"\r\n|\r|\n")
 # What stands before a record is a prefix or two; a longer record is a document.
@@ -35,6 +36,9 @@ def unfold(data: bytes, keys: RecordKeys, is_prefix: Callable[[bytes], bool]) ->
 
     `is_prefix` says of what stands before a record whether it is an envelope.
     """
+    # To see that a byte is nowhere takes a fifth of the time of a search for what it begins.
+    if _BRACE not in data:
+        return data
     prefixes = {b"": True}
     pieces: list[bytes] = []
     written = position = 0

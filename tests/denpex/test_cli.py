@@ -11,6 +11,8 @@ from tests.diagnosis.engine.logs import PEER_CLOSED, announced, of_rank, steps, 
 
 FAILED = "\n".join((announced(2), of_rank(1, "KeyError: 'mask'"), of_rank(0, PEER_CLOSED), ""))
 
+ASCII_ALONE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
 LOADED_PACKAGES = """
 import sys, denpex.cli_diagnose
 print(sorted({name.partition('.')[0] for name in sys.modules}))
@@ -77,7 +79,9 @@ def test_a_packed_log_is_unpacked(tmp_path: Path) -> None:
         (FAILED, 0),
         (steps(1, 9), 3),
         (traceback("OddError: unheard of"), 4),
+        (of_rank(0, PEER_CLOSED), 4),
         ("", 2),
+        (" \n\t\n", 2),
         (b"\x7fELF\x02\x01\x01" + b"\0" * 99, 2),
     ],
 )
@@ -93,7 +97,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
 
 def test_a_folder_is_no_log(tmp_path: Path) -> None:
     done = denpex("diagnose", str(tmp_path))
-    assert (done.returncode, b"Is a directory" in done.stderr) == (2, True)
+    assert (done.returncode, b"name the log files in it" in done.stderr) == (2, True)
 
 
 def test_damaged_gzip_data_is_said(tmp_path: Path) -> None:
@@ -140,8 +144,11 @@ def test_masking_hides_addresses_and_says_where_they_stood() -> None:
 
 
 def test_any_locale_will_do() -> None:
-    done = denpex("diagnose", text="Größe: 5 µm\n" + FAILED, LC_ALL="C", PYTHONUTF8="0")
-    assert done.returncode == 0
+    for locale in ({"LC_ALL": "xx_YY.UTF-8"}, ASCII_ALONE):
+        done = denpex("diagnose", text="Größe: 5 µm\n" + FAILED, **locale)
+        assert (done.returncode, done.stderr) == (0, b"")
+        done = denpex("diagnose", "--help", **locale)
+        assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_every_command_has_help() -> None:

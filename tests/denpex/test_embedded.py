@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import os
+import shlex
 import shutil
 import stat
 import tempfile
@@ -358,7 +359,7 @@ def test_server_on_path_serves_when_new_enough(
     version: str,
     expected: str,
 ) -> None:
-    packaged = embedded.valkey_service(folder).program.command[0]
+    packaged = shlex.quote(embedded.valkey_service(folder).program.command[0])
     path = tmp_path / "path"
     path.mkdir()
     program = path / name

@@ -242,7 +242,7 @@ def test_taken_port_is_said_before_anything_starts(tmp_path: Path, port: int) ->
         runner = start(tmp_path / "data", port)
         assert runner.wait() == 1
     assert f"Port {port} is taken by another program" in runner.printed
-    assert "make run PORT=" in runner.printed
+    assert "make run PORT=8000" in runner.printed
     assert not (tmp_path / "data" / "run").exists()
 
 

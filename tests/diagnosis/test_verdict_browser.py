@@ -203,6 +203,28 @@ def test_address_of_a_line_that_there_is_not_stays_where_it_is(
     expect(wide_page.locator("#L1")).to_be_visible()
 
 
+@pytest.mark.parametrize("width", [390, 700, 1440])
+def test_evidence_is_read_to_its_end_beside_its_note(
+    browser: Browser, site: str, width: int
+) -> None:
+    with opened(browser, site, width) as page:
+        page.goto("/d/sample-killed-rank/")
+        lines = page.locator(".log li.log-evidence")
+        boxes = lines.evaluate_all(
+            """(lines) => lines.map((line) => {
+                const [code, note] = [line.querySelector("code"), line.querySelector(".log-note")]
+                    .map((part) => part.getBoundingClientRect());
+                const log = line.closest(".log").getBoundingClientRect();
+                return {
+                    inside: code.right <= log.right,
+                    apart: code.right <= note.left || code.bottom <= note.top,
+                };
+            })"""
+        )
+        assert boxes
+        assert boxes == [{"inside": True, "apart": True}] * len(boxes)
+
+
 def test_markdown_is_copied(wide_page: Page) -> None:
     wide_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     wide_page.goto(SAMPLE)

@@ -307,6 +307,14 @@ def test_an_edge_that_stands_twice_is_named(messages: Messages) -> None:
     assert [problem.split(": ", 1)[1] for problem in found] == ["consequence_of: names other twice"]
 
 
+def test_a_link_to_a_page_that_is_not_there_is_named(messages: Messages) -> None:
+    links = "[a](/failures/gone/), [b](/failures/disk-full/#fix) and [c](/failures/enospc/)"
+    text = FILE.replace("Nothing was deleted.", f"Nothing was deleted: {links}.")
+    assert messages((str(PATH), text)) == [
+        "storage/disk-full.md:40: a link leads to /failures/gone/: no such page"
+    ]
+
+
 def test_a_problem_stands_on_the_line_of_its_value(messages: Messages) -> None:
     text = FILE.replace("consequence_of: []", "consequence_of:\n  - gone")
     found = messages((str(PATH), text))

@@ -129,6 +129,14 @@ def test_a_code_is_an_exact_hit(code: str) -> None:
     assert exact.slug == "scratch-disk-full"
 
 
+def test_words_of_another_title_are_no_code(small_catalogue: Catalogue) -> None:
+    failure = small_catalogue.failures["scratch-quota-exceeded"]
+    changed = replace(failure, codes=("DISK_FULL", "quotaError"))
+    sync.load_failures(Catalogue({**small_catalogue.failures, failure.slug: changed}))
+    assert found("DISK_FULL") == found("quota error") == ["scratch-quota-exceeded"]
+    assert found("disk full")[0] == suggested("disk full")[0] == "scratch-disk-full"
+
+
 @pytest.mark.usefixtures("coded")
 def test_a_code_within_a_sentence_states_its_failure() -> None:
     result = find("container ends with exit code 74 again")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import connection
+from pytest_django import DjangoAssertNumQueries
 
 from encyclopedia import sync
 from encyclopedia.catalogue import Catalogue
@@ -72,6 +73,35 @@ def test_a_second_load_changes_nothing(small_catalogue: Catalogue) -> None:
     assert everything() == before
     assert len(report.unchanged) == 3
     assert report.added == report.changed == report.removed == ()
+
+
+def test_a_second_load_asks_what_is_there_and_no_more(
+    small_catalogue: Catalogue, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    sync.load_failures(small_catalogue)
+    # A savepoint and its release, the lock, the rows, the fingerprint.
+    with django_assert_max_num_queries(5):
+        sync.load_failures(small_catalogue)
+
+
+def test_other_code_makes_the_rows_anew(
+    small_catalogue: Catalogue, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sync.load_failures(small_catalogue)
+    before = everything()
+    Failure.objects.update(sections=[], page_title="By older code")
+    monkeypatch.setattr(sync, "_code_hash", lambda: "newer code")
+    sync.load_failures(small_catalogue)
+    assert everything()["failures"] == before["failures"]
+    assert everything()["catalogue"] != before["catalogue"]
+
+
+def test_a_row_that_was_lost_comes_back(small_catalogue: Catalogue) -> None:
+    sync.load_failures(small_catalogue)
+    before = everything()
+    Failure.objects.get(slug="peer-closed").delete()
+    assert sync.load_failures(small_catalogue).added == ("peer-closed",)
+    assert everything()["edges"] == before["edges"]
 
 
 def test_what_changed_is_updated_and_the_rest_keeps_its_date(small_catalogue: Catalogue) -> None:

@@ -58,6 +58,14 @@ def elastic_failed(local_rank: int, pid: int, exitcode: int = 1) -> str:
     )
 
 
+def elastic_told(pid: int) -> str:
+    """Return the line on which an agent of torchelastic tells a worker to end."""
+    return (
+        "W1130 06:20:26.631000 23823 torch/distributed/elastic/multiprocessing/api.py:897] Sending"
+        f" process {pid} closing signal SIGTERM"
+    )
+
+
 def elastic_summary(*failures: tuple[int, int, int]) -> str:
     """Return torchelastic's summary of (rank, pid, exit code) each, the root cause last."""
     blocks = []

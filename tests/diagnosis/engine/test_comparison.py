@@ -6,8 +6,11 @@ from diagnosis.engine import Compiled
 from tests.diagnosis.engine.logs import (
     PEER_CLOSED,
     announced,
+    elastic_failed,
     elastic_summary,
+    elastic_told,
     of_rank,
+    traceback,
     verdict_on,
 )
 
@@ -145,3 +148,99 @@ def test_a_value_that_is_cut_off_is_not_compared(compiled: Compiled, last: str) 
     lines = watchdog(2, seq=42, enqueued=42).splitlines()
     cut = [line.partition(last)[0] + last if last in line else line for line in lines]
     assert told(compiled, announced(3), *whole, *cut)[0] == "nccl-watchdog-timeout"
+
+
+def logged(clock: str, message: str) -> str:
+    return f"2026-11-30 {clock} INFO train: {message}"
+
+
+SAVING = "Saving checkpoint at step 400 to /ckpt/step-400"
+
+
+def test_a_wait_that_began_with_a_save_is_put_down_to_it_with_care(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        logged("05:42:10,000", "step 400/1000 | loss 2.31"),
+        logged("05:43:41,120", SAVING),
+        *(watchdog(rank, seq=42, enqueued=42) for rank in (1, 2)),
+    )
+    assert verdict.primary.failure.slug == "checkpoint-save-exceeds-collective-timeout"
+    assert (verdict.outcome, verdict.primary.confidence) == ("probable", "medium")
+    assert verdict.primary.evidence[0].text.endswith(SAVING)
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (logged("05:31:02,000", SAVING),),
+        (logged("05:43:30,000", SAVING), logged("05:43:44,000", "step 401/1000 | loss 2.30")),
+        (logged("05:43:44,000", "Saved checkpoint of step 400"),),
+        (SAVING,),
+    ],
+    ids=["long before", "work went on", "it was done", "nobody says when"],
+)
+def test_a_save_that_did_not_begin_the_wait_is_not_blamed(
+    compiled: Compiled, lines: Sequence[str]
+) -> None:
+    verdict = verdict_on(
+        compiled, *lines, *(watchdog(rank, seq=42, enqueued=42) for rank in (1, 2))
+    )
+    assert verdict.outcome == "symptom_only"
+
+
+def timed_out_on_all_but(rank: int, last_words: str) -> tuple[str, ...]:
+    """Return a log of four ranks in which all but one wait for it, after what it said last."""
+    others = [other for other in range(4) if other != rank]
+    said = f"2026-11-30 06:05:10,000 INFO train: [rank {rank}] {last_words}"
+    return announced(4), said, *(of_rank(other, GLOO_TIMEOUT) for other in others)
+
+
+@pytest.mark.parametrize(
+    ("last_words", "slug"),
+    [
+        ("saving checkpoint to out/step-10.pt", "checkpoint-save-exceeds-collective-timeout"),
+        ("saved checkpoint to out/step-10.pt", "stalled-rank-collective-timeout"),
+        ("saving checkpoint to out/step-10.pt took 3.1 s", "stalled-rank-collective-timeout"),
+        ("tokenizing 1,204,331 documents", "rank0-preprocessing-exceeds-timeout"),
+        ("tokenizing 1,204,331 documents: done", "stalled-rank-collective-timeout"),
+        ("step 40/200 | loss 4.1", "stalled-rank-collective-timeout"),
+    ],
+)
+def test_what_the_awaited_rank_began_last_is_what_it_still_does(
+    compiled: Compiled, last_words: str, slug: str
+) -> None:
+    assert told(compiled, *timed_out_on_all_but(0, last_words))[:2] == (slug, 0)
+
+
+def test_a_rank_that_stopped_early_has_left_the_others(compiled: Compiled) -> None:
+    parts = (
+        announced(4),
+        "2026-11-30 06:02:14,119 INFO train: [rank 1] early stopping: no better for 5 evaluations",
+        *(of_rank(rank, PEER_CLOSED) for rank in (0, 2, 3)),
+    )
+    assert told(compiled, *parts)[:2] == ("uneven-inputs-collective-hang", 1)
+
+
+def test_who_left_before_the_agent_ended_the_others_is_missed_where_no_exception_has_a_rank(
+    compiled: Compiled,
+) -> None:
+    parts = (
+        announced(3),
+        traceback(PEER_CLOSED),
+        traceback(PEER_CLOSED),
+        elastic_told(9000),
+        elastic_failed(2, 9002),
+    )
+    assert told(compiled, *parts) == ("rank-vanished-without-error", 1, "eliminated")
+
+
+def test_nobody_is_missed_where_the_agent_accounts_for_all(compiled: Compiled) -> None:
+    parts = (
+        announced(3),
+        traceback(PEER_CLOSED),
+        traceback(PEER_CLOSED),
+        elastic_told(9000),
+        elastic_told(9001),
+        elastic_failed(2, 9002),
+    )
+    assert told(compiled, *parts)[:2] == ("gloo-peer-closed", None)

@@ -341,3 +341,19 @@ def test_a_container_is_known_by_its_own_name_and_its_collector_s(compiled: Comp
     known = identities(compiled, *(prefix + line for line in block.splitlines()))
     assert known.rank_of(Source(host="gpu-a-017", pid=3120)) == 3
     assert known.rank_of(Source(host="gpu-a-018", pid=3120)) is None
+
+
+def test_a_process_that_calls_its_host_otherwise_than_its_collector_keeps_its_rank(
+    compiled: Compiled,
+) -> None:
+    text = "\n".join(
+        f"Nov 30 06:00:01 node-a trainer[811]: {line}"
+        for line in (
+            "(pid=51208) initializing ddp: GLOBAL_RANK: 1, MEMBER: 2/2",
+            "(pid=51208) w-pc:51208:51930 [0] transport/p2p.cc:238 NCCL WARN failed to open it",
+        )
+    )
+    log = read([LogFile("log.txt", text.encode())], compiled)
+    source = log.line_at(0, len(text) - 1).facts.source
+    assert (source.host, source.collected_from) == ("w-pc", "node-a")
+    assert read_identities(log).rank_of(source) == 1

@@ -1,5 +1,15 @@
+import pytest
+
 from diagnosis.engine import Compiled
-from tests.diagnosis.engine.logs import announced, of_rank, verdict_on
+from tests.diagnosis.engine.logs import (
+    announced,
+    elastic_failed,
+    elastic_summary,
+    elastic_told,
+    of_rank,
+    traceback,
+    verdict_on,
+)
 
 
 def woven(*texts: str) -> str:
@@ -24,3 +34,118 @@ def test_another_failure_between_its_lines_does_not_hide_the_first(compiled: Com
     parts = of_rank(2, "KeyError: 'mask'"), of_rank(1, "RuntimeError: recvValue failed")
     verdict = verdict_on(compiled, announced(4), woven(*parts))
     assert verdict.primary.rank == 2
+
+
+def test_a_cause_without_a_rank_is_that_of_the_rank_that_alone_ended_of_itself(
+    compiled: Compiled,
+) -> None:
+    told = "\n".join(elastic_told(pid) for pid in (9000, 9001, 9003))
+    verdict = verdict_on(
+        compiled,
+        traceback("KeyError: 'mask'"),
+        told,
+        elastic_failed(2, 9002),
+        elastic_summary((2, 9002, 1)),
+    )
+    assert (verdict.primary.rank, verdict.primary.rank_basis) == (2, "derived")
+    assert "rank 2 alone ended of itself" in verdict.primary.why
+
+
+def test_a_cause_without_a_rank_is_nobody_s_where_several_ended_of_themselves(
+    compiled: Compiled,
+) -> None:
+    verdict = verdict_on(
+        compiled,
+        traceback("KeyError: 'mask'"),
+        elastic_failed(2, 9002),
+        elastic_summary((3, 9003, 1), (2, 9002, 1)),
+    )
+    assert (verdict.outcome, verdict.primary.rank) == ("established", None)
+
+
+def test_a_rank_that_did_not_report_the_cause_is_not_blamed_for_its_end(compiled: Compiled) -> None:
+    reports = [of_rank(rank, "KeyError: 'mask'") for rank in (1, 2)]
+    verdict = verdict_on(compiled, announced(4), woven(*reports), elastic_summary((3, 9003, 1)))
+    assert verdict.primary.rank is None
+
+
+def test_a_cause_that_raised_nothing_is_not_that_of_who_ended_of_what_followed(
+    compiled: Compiled,
+) -> None:
+    warning = (
+        "UserWarning: std(): degrees of freedom is <= 0. Correction should be strictly less than"
+        " the reduction factor (input numel divided by output numel)."
+    )
+    verdict = verdict_on(
+        compiled,
+        f"/app/grpo_trainer.py:494: {warning}",
+        "{'loss': 0.0, 'grad_norm': nan, 'reward': 0.75, 'reward_std': nan, 'kl': 0.0006}",
+        traceback("RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"),
+        elastic_failed(1, 9001),
+        elastic_summary((1, 9001, 1)),
+    )
+    assert verdict.primary.failure.slug == "grpo-single-generation-nan"
+    assert verdict.primary.rank is None
+
+
+def test_of_ranks_that_fail_together_the_one_that_ended_of_itself_is_named(
+    compiled: Compiled,
+) -> None:
+    reports = [of_rank(rank, "KeyError: 'mask'") for rank in (1, 2)]
+    verdict = verdict_on(compiled, announced(4), woven(*reports), elastic_summary((2, 9002, 1)))
+    assert verdict.primary.rank == 2
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "  Process name: [[11907,1],2]\n  Exit code:    1",
+        "   Process name: [prterun-node-a-40190@1,2] Exit code:    1",
+    ],
+    ids=["orterun", "prterun"],
+)
+def test_a_cause_without_a_rank_is_that_of_the_process_that_mpirun_names(
+    compiled: Compiled, report: str
+) -> None:
+    verdict = verdict_on(compiled, traceback("KeyError: 'mask'"), f"{'-' * 74}\n{report}")
+    assert verdict.primary.rank == 2
+
+
+def test_where_all_ranks_fail_alike_the_launcher_s_choice_is_not_blamed(compiled: Compiled) -> None:
+    reports = [of_rank(rank, "KeyError: 'mask'") for rank in range(4)]
+    verdict = verdict_on(compiled, announced(4), *reports, elastic_summary((2, 9002, 1)))
+    assert verdict.primary.rank is None
+    assert "All 4 ranks report it" in verdict.primary.why
+
+
+def test_ranks_with_a_gap_between_them_are_not_all(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, *(of_rank(rank, "KeyError: 'mask'") for rank in (5, 2, 0)))
+    assert verdict.primary.rank == 5
+
+
+def nccl_closed(rank: int | None, pid: int) -> str:
+    """Return what NCCL prints when a peer is gone; torch's label says whose it is."""
+    label = "" if rank is None else f"[rank{rank}]: "
+    return (
+        f"{label}gpu-c:{pid}:1149 [3] misc/socket.cc:49 NCCL WARN socketProgress: Connection closed"
+        " by remote peer gpu-d<53735>"
+    )
+
+
+def test_a_rank_is_not_eliminated_where_somebody_unknown_complains(compiled: Compiled) -> None:
+    known = [nccl_closed(rank, 900 + rank) for rank in (0, 1)]
+    everyone = verdict_on(compiled, announced(3), *known)
+    somebody = verdict_on(compiled, announced(3), *known, nccl_closed(None, 922))
+    assert everyone.primary.rank == 2
+    assert somebody.primary.rank is None
+
+
+def test_a_rank_that_speaks_of_its_own_loss_has_not_vanished(compiled: Compiled) -> None:
+    lost_store = (
+        "[rank2]:[W1130 10:15:17.500000000 TCPStore.cpp:125] [c10d] recvValue failed on"
+        " SocketImpl(fd=3, addr=[gpu-c]:1, remote=[gpu-d]:2): Connection reset by peer"
+    )
+    verdict = verdict_on(
+        compiled, announced(3), nccl_closed(0, 900), nccl_closed(1, 901), lost_store
+    )
+    assert verdict.primary.rank != 2

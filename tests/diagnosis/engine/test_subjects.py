@@ -6,6 +6,7 @@ from tests.diagnosis.engine.logs import (
     announced,
     elastic_summary,
     of_rank,
+    traceback,
     verdict_on,
 )
 
@@ -69,3 +70,19 @@ def test_a_rank_s_line_glued_to_another_s_is_its_own(compiled: Compiled) -> None
     one, other = of_rank(0, PEER_CLOSED), of_rank(1, "KeyError: 'mask'")
     verdict = verdict_on(compiled, announced(2), f"{one}{other}")
     assert (verdict.primary.failure.slug, verdict.primary.rank) == ("python-key-error", 1)
+
+
+def test_an_exception_of_a_loader_s_worker_is_that_of_the_spawned_rank_that_raises_it_again(
+    compiled: Compiled,
+) -> None:
+    again = traceback("OSError: Caught OSError in DataLoader worker process 1.")
+    original = traceback("OSError: image file is truncated (17 bytes not processed)")
+    verdict = verdict_on(
+        compiled,
+        "torch.multiprocessing.spawn.ProcessRaisedException: ",
+        "",
+        "-- Process 3 terminated with the following error:",
+        again,
+        f"Original {original}",
+    )
+    assert (verdict.primary.failure.slug, verdict.primary.rank) == ("corrupt-training-data-file", 3)

@@ -91,6 +91,19 @@ def test_the_further_lines_of_a_message_belong_to_it(compiled: Compiled) -> None
     assert chain.last.facts.message == b"\tsize mismatch for a.weight"
 
 
+def test_a_message_goes_on_below_a_blank_line_under_the_mark_of_the_hook(
+    compiled: Compiled,
+) -> None:
+    error = "UnpicklingError: Weights only load failed."
+    more = "\n[rank3]: Unsupported operand 118\n\n[rank3]: Check the documentation\nstep 4"
+    (chain,) = chains_of(compiled, of_rank(3, error), more, "[rank3]: step 5")
+    assert [line.facts.message for line in chain.tracebacks[0].lines[-3:]] == [
+        error.encode(),
+        b"Unsupported operand 118",
+        b"Check the documentation",
+    ]
+
+
 @pytest.mark.parametrize(
     "stray", ["train: done", "Epoch: 3/10", "Loss: 0.31", " 12%|#2   | 12/100 [00:01<00:09]"]
 )

@@ -1,0 +1,64 @@
+"""What may be behind a symptom: in the terms of the log, and the most plausible first."""
+
+from __future__ import annotations
+
+from diagnosis.engine import Compiled
+from diagnosis.engine.verdict import Hypothesis, Verdict
+from tests.diagnosis.engine.logs import announced, elastic_failed, of_rank, verdict_on
+
+
+def timed_out(rank: int, number: int = 5210, operation: str = "ALLREDUCE") -> str:
+    return (
+        f"[rank{rank}]:[E1130 05:53:43.475308117 ProcessGroupNCCL.cpp:688] [Rank {rank}] Watchdog"
+        f" caught collective operation timeout: WorkNCCL(SeqNum={number}, OpType={operation},"
+        " NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600027 milliseconds before timing out."
+    )
+
+
+def by_slug(verdict: Verdict) -> dict[str, Hypothesis]:
+    assert verdict.outcome == "symptom_only"
+    return {each.failure: each for each in verdict.hypotheses}
+
+
+def test_ranks_that_the_log_does_not_show_are_named(compiled: Compiled) -> None:
+    found = by_slug(verdict_on(compiled, timed_out(1), timed_out(3)))
+    held = found["uneven-inputs-collective-hang"]
+    assert held.for_ == "Ranks 0, 2: no word, while the others wait."
+    assert held.against == "No line says what held ranks 0, 2 up."
+
+
+def test_who_waited_until_the_time_was_up_waited_for_one_that_lives(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, timed_out(1), timed_out(3))
+    assert verdict.hypotheses[0].failure == "uneven-inputs-collective-hang"
+
+
+def test_where_every_rank_reports_it_none_is_said_to_have_been_held_up(compiled: Compiled) -> None:
+    found = by_slug(verdict_on(compiled, announced(2), timed_out(0), timed_out(1)))
+    held = found["uneven-inputs-collective-hang"]
+    assert held.against.startswith("All 2 ranks report it")
+
+
+def test_a_system_of_which_the_log_holds_no_trace_is_not_suspected_first(
+    compiled: Compiled,
+) -> None:
+    alone = verdict_on(compiled, announced(2), elastic_failed(1, 9001, -9))
+    in_pods = verdict_on(
+        compiled,
+        *(
+            f"[pod/trainer-0/main] {line}"
+            for line in (*announced(2).splitlines(), elastic_failed(1, 9001, -9))
+        ),
+    )
+    assert "container-memory-limit-oomkilled" not in by_slug(alone)
+    assert "container-memory-limit-oomkilled" in by_slug(in_pods)
+
+
+def test_a_killed_rank_speaks_for_what_ends_processes_from_outside(compiled: Compiled) -> None:
+    found = by_slug(verdict_on(compiled, announced(2), elastic_failed(1, 9001, -9)))
+    killer = found["host-oom-killer"]
+    assert killer.for_.startswith("Rank 1: no word of a failure")
+    assert "Linux" in killer.against
+
+
+def test_there_are_none_where_the_cause_is_in_the_log(compiled: Compiled) -> None:
+    assert verdict_on(compiled, of_rank(1, "KeyError: 'mask'")).hypotheses == ()
