@@ -337,3 +337,16 @@ def test_page_of_a_thousand_ranks_and_ten_megabytes_stays_small(
     expect(wide_page.locator("title", has_text="Timeline of 1024 ranks")).to_be_attached()
     assert len(foreign) <= 6
     assert {urlsplit(url).hostname for url in foreign} == {"127.0.0.1"}
+
+
+def test_line_that_is_asked_for_is_read_to_its_end_on_a_phone(narrow_page: Page) -> None:
+    narrow_page.goto("/d/sample-killed-rank/")
+    hidden = "(line) => line.scrollHeight - line.clientHeight"
+    code = narrow_page.locator(".log li:not(.log-evidence) code", has_text="[rank7]: RuntimeError")
+    assert code.evaluate(hidden) > 0
+
+    number = code.locator("xpath=../a").get_attribute("href")
+    narrow_page.goto(f"/d/sample-killed-rank/{number}")
+
+    expect(code).to_be_in_viewport()
+    assert code.evaluate(hidden) == 0
