@@ -5,14 +5,15 @@ A word counts by how few of the catalogue's lines have it, so that "error" bring
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from diagnosis.engine.sources import Envelopes
-from encyclopedia.models import Failure
+from diagnosis.preloaded import compiled
+from encyclopedia.models import Failure, LoadedCatalogue
 
 __all__ = ["Near", "nearest"]
 
@@ -38,41 +39,62 @@ class Near:
     only_here: tuple[str, ...]
 
 
-def nearest(text: str, envelopes: Envelopes) -> tuple[Near, ...]:
+@dataclass(frozen=True, slots=True)
+class _Printed:
+    """What a failure prints in a line of its own, and the words in it."""
+
+    failure: Failure
+    message: str
+    parts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Catalogue:
+    """All that the failures print, and how rare each word is among it."""
+
+    lines: tuple[_Printed, ...]
+    rarity: Mapping[str, float]
+
+
+def nearest(text: str) -> tuple[Near, ...]:
     """Return the failures that print what is most like the line `text`, the most similar first."""
-    here = _message(text, envelopes)
-    printed = list(_printed(envelopes))
-    rarity = _rarity(_parts(line) for _failure, line in printed)
-    best: dict[str, tuple[float, Failure, str]] = {}
-    for failure, line in printed:
-        likeness = _likeness(_parts(here), _parts(line), rarity)
-        if likeness > max(_LEAST_LIKENESS, best.get(failure.slug, (0.0,))[0]):
-            best[failure.slug] = (likeness, failure, line)
-    ranked = sorted(best.values(), key=lambda each: (-each[0], each[1].slug))[:_MOST]
-    return tuple(_compared(failure, line, here, rarity) for _likeness, failure, line in ranked)
+    here = _message(text)
+    parts = _parts(here)
+    printed = _printed(LoadedCatalogue.current_fingerprint())
+    best: dict[str, tuple[float, _Printed]] = {}
+    for each in printed.lines:
+        likeness = _likeness(parts, each.parts, printed.rarity)
+        if likeness > max(_LEAST_LIKENESS, best.get(each.failure.slug, (0.0,))[0]):
+            best[each.failure.slug] = (likeness, each)
+    ranked = sorted(best.values(), key=lambda each: (-each[0], each[1].failure.slug))[:_MOST]
+    return tuple(_compared(each, here, printed.rarity) for _likeness, each in ranked)
 
 
-def _printed(envelopes: Envelopes) -> Iterator[tuple[Failure, str]]:
+@functools.lru_cache(maxsize=1)
+def _printed(_fingerprint: str) -> _Catalogue:
+    """Return what the failures print, read once for each state of the catalogue."""
     rows = Failure.objects.only("slug", "title", "severity", "wordings").order_by("slug")
-    for failure in rows:
-        for wording in failure.wordings:
-            yield failure, _message(wording, envelopes)
+    messages = ((failure, _message(each)) for failure in rows for each in failure.wordings)
+    lines = tuple(_Printed(failure, message, _parts(message)) for failure, message in messages)
+    return _Catalogue(lines, _rarity(line.parts for line in lines))
 
 
-def _message(line: str, envelopes: Envelopes) -> str:
+def _message(line: str) -> str:
     """Return what a line says, without who printed it and when."""
-    message = envelopes.parse(line[:_CHARACTERS].encode()).message.decode("utf-8", "replace")
+    message = (
+        compiled().envelopes.parse(line[:_CHARACTERS].encode()).message.decode("utf-8", "replace")
+    )
     return message.strip() or line[:_CHARACTERS].strip()
 
 
-def _compared(failure: Failure, line: str, here: str, rarity: Mapping[str, float]) -> Near:
+def _compared(printed: _Printed, here: str, rarity: Mapping[str, float]) -> Near:
     return Near(
-        slug=failure.slug,
-        title=failure.title,
-        severity=failure.severity,
-        prints=line,
-        only_there=_words_of_one(line, here, rarity),
-        only_here=_words_of_one(here, line, rarity),
+        slug=printed.failure.slug,
+        title=printed.failure.title,
+        severity=printed.failure.severity,
+        prints=printed.message,
+        only_there=_words_of_one(printed.message, here, rarity),
+        only_here=_words_of_one(here, printed.message, rarity),
     )
 
 

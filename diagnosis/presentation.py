@@ -16,7 +16,6 @@ from diagnosis.log_reader import LogReader, anchor
 from diagnosis.moments import Moments
 from diagnosis.nearest import Near, nearest
 from diagnosis.number_runs import numbers_in_words, ranks_in_words
-from diagnosis.preloaded import compiled
 from diagnosis.rank_groups import RankGroup, group_ranks
 from diagnosis.timeline import KINDS as EVENTS
 from diagnosis.timeline import LETTERS, Timeline, draw
@@ -338,7 +337,7 @@ def _nearest(outcome: str, evidence: Sequence[Mapping[str, Any]]) -> tuple[Near,
     """Return what is most like the line of a failure that the catalogue does not know."""
     if outcome != "unrecognised" or not evidence:
         return ()
-    return nearest(evidence[0]["text"], compiled().envelopes)
+    return nearest(evidence[0]["text"])
 
 
 def _has_short_page(failure: Mapping[str, Any]) -> bool:

@@ -3,7 +3,6 @@ from __future__ import annotations
 import pytest
 
 from diagnosis.nearest import nearest
-from diagnosis.preloaded import compiled
 from encyclopedia import sync
 from encyclopedia.catalogue import FAILURES, load
 
@@ -16,9 +15,7 @@ def _failures(db: None) -> None:
 
 
 def test_lines_that_share_rare_words_are_near() -> None:
-    found = nearest(
-        "RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED", compiled().envelopes
-    )
+    found = nearest("RuntimeError: cuDNN error: CUDNN_STATUS_EXECUTION_FAILED")
 
     assert found[0].slug == "cudnn-alloc-failed-oom"
     assert found[0].only_there == ("CUDNN_STATUS_ALLOC_FAILED",)
@@ -31,13 +28,13 @@ def test_who_printed_the_line_and_when_counts_for_nothing() -> None:
     line = "ValueError: generation_batch (12) must be divisible by num_generations (8)."
     stamped = f"2026-11-30 06:58:00,000 [rank17]: {line}"
 
-    assert nearest(stamped, compiled().envelopes) == nearest(line, compiled().envelopes)
+    assert nearest(stamped) == nearest(line)
 
 
 def test_difference_is_told_in_the_rarest_words_in_their_order() -> None:
     line = "OSError: could not open the shard of the token cache: the magic of the zebra is wrong"
 
-    found = nearest(line, compiled().envelopes)
+    found = nearest(line)
 
     assert "zebra" in found[0].only_here
     assert "the" not in found[0].only_here
@@ -47,8 +44,8 @@ def test_difference_is_told_in_the_rarest_words_in_their_order() -> None:
 
 
 def test_nothing_is_near_where_no_rare_word_is_shared() -> None:
-    assert nearest("quokka.QuokkaError: the quokka is asleep", compiled().envelopes) == ()
+    assert nearest("quokka.QuokkaError: the quokka is asleep") == ()
 
 
 def test_line_of_numbers_is_near_nothing() -> None:
-    assert nearest("0 17 42", compiled().envelopes) == ()
+    assert nearest("0 17 42") == ()
