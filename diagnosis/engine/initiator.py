@@ -18,6 +18,9 @@ __all__ = ["Initiator", "Processes", "find_initiator"]
 
 # What a process suffers itself.
 _OWN_FAULTS = ("cause", "crash", "exit")
+# By which rules of causality an effect is one of the root's own process.
+_REASONS = ("edge",)
+_REASONS_OF_DEVICES = ("edge", "role")
 _TIED = "Ranks {ranks} report it on different hosts, and the clocks do not tell which came first."
 _TOGETHER = (
     "Ranks {ranks} report it together, line between line; the log tells no first among them."
@@ -152,10 +155,11 @@ def _of_effects(judgement: Judgement, catalogue: Catalogue) -> Initiator | None:
     A thread or a device speaks without a rank; what it breaks in the same process has one. Lost
     peers do not count: they are other processes.
     """
+    reasons = _REASONS_OF_DEVICES if _is_of_device(judgement, catalogue) else _REASONS
     effects = [
         each.event
         for each in judgement.explained
-        if each.reason == "edge"
+        if each.reason in reasons
         and each.event.role in ("cause", "symptom")
         and each.event.failure is not None
         and catalogue.failures[each.event.failure].category != "communication"
@@ -172,6 +176,12 @@ def _of_effects(judgement: Judgement, catalogue: Catalogue) -> Initiator | None:
         reasons=(_EFFECTS.format(rank=ranks[0]),),
         witnesses=(effect,),
     )
+
+
+def _is_of_device(judgement: Judgement, catalogue: Catalogue) -> bool:
+    """Say whether the root is a fault of a device: what its process then says has many words."""
+    slug = None if judgement.root is None else judgement.root.failure
+    return slug is not None and catalogue.failures[slug].category == "hardware"
 
 
 def _by_ends(judgement: Judgement, root: Event, ends: Sequence[ProcessEnd]) -> Initiator | None:

@@ -106,9 +106,15 @@ class Log:
                 yield line, end
 
     def _stands(self, pattern: str, line: Line, end: int) -> bool:
-        """Say whether the pattern stands, anchors and all, in the message or the line as it is."""
-        whole = self.around(line, end)
-        return stands_in(pattern, whole[line.facts.message_offset :]) or stands_in(pattern, whole)
+        """Say whether the pattern stands, anchors and all, in the message or the line as it is.
+
+        A message that goes on below ends at its own line for some patterns, there for others.
+        """
+        texts = dict.fromkeys((self.around(line, end), self._part_of(line, end)))
+        return any(
+            stands_in(pattern, text[line.facts.message_offset :]) or stands_in(pattern, text)
+            for text in texts
+        )
 
     def line_at(self, file: int, offset: int, hit: int | None = None) -> Line:
         """Return the line that holds `offset` of text `file`, parsed."""
@@ -159,6 +165,9 @@ class Log:
         """
         if line.key in self.joined:
             return self.joined[line.key][:LINE_BYTES]
+        return self._part_of(line, hit)
+
+    def _part_of(self, line: Line, hit: int) -> bytes:
         start = max(line.start, hit - LINE_BYTES // 2)
         return self.texts[line.file].data[start : min(line.end, start + LINE_BYTES)]
 

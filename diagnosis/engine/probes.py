@@ -229,6 +229,7 @@ WRAPPERS = frozenset(
 WRAPPER_MESSAGES = (
     "-- Process ",  # torch/multiprocessing/spawn.py before 1.8
     "Caught ",  # torch/_utils.py, ExceptionWrapper: the error of a loader worker or a replica
+    "Traceback (most recent call last):",  # torch/utils/data/dataloader.py before 1.2: the same
     "Engine core initialization failed",  # vllm/v1/engine/core_client.py
     "Engine process failed to start",  # vllm/engine/multiprocessing/client.py
 )

@@ -22,6 +22,8 @@ _HEADER = b"Traceback (most recent call last)"
 _HEADER_PATTERN = probe_pattern("traceback")
 # torch/_utils.py, ExceptionWrapper: what is raised again quotes what a worker raised.
 _QUOTED = b"Original " + _HEADER
+# torch/utils/data/dataloader.py before 1.2: the message is a traceback, header and all.
+_QUOTING = re.compile(rb"[A-Za-z_][\w.]{0,200}: " + re.escape(_HEADER))
 # CPython's sys.unraisablehook: an exception in a finaliser or a callback, which nobody can catch.
 _IGNORED = (b"Exception ignored in", b"Exception ignored on", b"Exception ignored while")
 _CHAINED = (
@@ -142,7 +144,7 @@ def read_chains(log: Log) -> list[Chain]:
     for header in log.lines_with(_HEADER_PATTERN):
         if header.key not in taken:
             chain = _read_chain(log, header, found[-1] if found else None)
-            taken.update(line.key for line in chain.lines())
+            taken.update(line.key for line in chain.lines() if not _quotes(line))
             found.append(chain)
     return found
 
@@ -157,8 +159,15 @@ def _read_chain(log: Log, header: Line, before: Chain | None) -> Chain:
     )
 
 
+def _quotes(line: Line) -> bool:
+    """Say whether the message of an exception begins with the header of another traceback."""
+    return _QUOTING.match(line.facts.message.lstrip()) is not None
+
+
 def _quoting(log: Log, before: Chain, header: Line) -> Line | None:
-    """Return where the chain begins whose message, right above the header, quotes this one."""
+    """Return where the chain begins whose message quotes this one: right above, or in its line."""
+    if before.last.key == header.key:
+        return before.first
     if before.last.file != header.file or not header.facts.message.lstrip().startswith(_QUOTED):
         return None
     between = log.texts[header.file].data[before.last.end : header.start]

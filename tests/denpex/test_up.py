@@ -35,8 +35,11 @@ class Runner:
         self.address = f"http://127.0.0.1:{port}"
         self.printed = ""
 
-    def wait_for(self, text: str, seconds: float = 90) -> None:
-        """Read on until `text` is printed; fails where the runner ends before."""
+    def wait_for(self, text: str, seconds: float = 300) -> None:
+        """Read on until `text` is printed; fails where the runner ends before.
+
+        A first start takes minutes on a machine that has much else to do.
+        """
         deadline = time.monotonic() + seconds
         while text not in self.printed:
             assert time.monotonic() < deadline, self.printed

@@ -149,3 +149,15 @@ def test_a_rank_that_speaks_of_its_own_loss_has_not_vanished(compiled: Compiled)
         compiled, announced(3), nccl_closed(0, 900), nccl_closed(1, 901), lost_store
     )
     assert verdict.primary.rank != 2
+
+
+def test_a_fault_of_a_device_is_that_of_the_rank_that_alone_speaks_of_a_gpu(
+    compiled: Compiled,
+) -> None:
+    xid = (
+        "[Mon Nov 30 06:00:01 2026] NVRM: Xid (PCI:0000:1b:00): 94, pid=4410, name=python,"
+        " Contained: SM (0x1). RST: No, D-RST: No"
+    )
+    error = "[rank6]: RuntimeError: CUDA error: uncorrectable ECC error encountered"
+    verdict = verdict_on(compiled, xid, error)
+    assert (verdict.primary.failure.slug, verdict.primary.rank) == ("xid-94-contained-ecc", 6)

@@ -1,9 +1,10 @@
-"""Of a flood of hits, the first and the last are looked at, in each file."""
+"""Which hits are looked at, and where they stand; of a flood, the first and last of each file."""
 
 from __future__ import annotations
 
 from diagnosis.engine import LogFile, diagnose, load_compiled
 from diagnosis.engine import log as logs
+from diagnosis.engine.probes import probe_pattern
 
 FLOOD = "RuntimeError: Connection closed by peer [10.0.0.7]:29500\n"
 ROOT = (
@@ -52,3 +53,11 @@ def test_rare_hits_stay_whole_beside_a_flood(monkeypatch):
     verdict = diagnose([LogFile("a.log", text.encode())], load_compiled())
     assert verdict.primary.rank == 5
     assert "KeyError" in verdict.primary.summary
+
+
+def test_a_line_whose_message_goes_on_below_ends_at_its_own_end_as_well():
+    files = [LogFile("log.txt", b"ChildFailedError:\nof what a box holds")]
+    log = logs.read(files, load_compiled())
+    line = log.line_at(0, 0)
+    log.joined[line.key] = b"ChildFailedError: of what a box holds"
+    assert log.lines_with(probe_pattern("elastic-gave-up")) == [line]

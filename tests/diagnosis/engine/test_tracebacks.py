@@ -3,7 +3,7 @@ import pytest
 from diagnosis.engine import Compiled, LogFile
 from diagnosis.engine import log as logs
 from diagnosis.engine.tracebacks import Chain, read_chains
-from tests.diagnosis.engine.logs import elastic_summary, of_rank, traceback
+from tests.diagnosis.engine.logs import elastic_summary, of_rank, traceback, verdict_on
 
 CAUSED = "\nThe above exception was the direct cause of the following exception:\n"
 WHILE = "\nDuring handling of the above exception, another exception occurred:\n"
@@ -188,3 +188,13 @@ def test_a_colon_without_a_type_above_is_no_exception(compiled: Compiled) -> Non
     lines = traceback("ValueError: no rows").splitlines()
     (chain,) = chains_of(compiled, *lines[:3], ": progress 3", *lines[3:])
     assert told([chain]) == [[("ValueError", "no rows")]]
+
+
+def test_an_exception_whose_message_is_a_traceback_gives_way_to_what_was_raised_in_it(
+    compiled: Compiled,
+) -> None:
+    verdict = verdict_on(
+        compiled,
+        traceback("ZeroDivisionError: " + traceback("ZeroDivisionError: division by zero")),
+    )
+    assert verdict.primary.failure.slug == "python-zero-division"
