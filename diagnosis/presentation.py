@@ -16,6 +16,7 @@ from diagnosis.log_reader import LogReader, anchor
 from diagnosis.moments import Moments
 from diagnosis.nearest import Near, nearest
 from diagnosis.number_runs import numbers_in_words, ranks_in_words
+from diagnosis.preloaded import compiled
 from diagnosis.rank_groups import RankGroup, group_ranks
 from diagnosis.timeline import KINDS as EVENTS
 from diagnosis.timeline import LETTERS, Timeline, draw

@@ -26,6 +26,8 @@ _QUOTED = b"Original " + _HEADER
 _QUOTING = re.compile(rb"[A-Za-z_][\w.]{0,200}: " + re.escape(_HEADER))
 # CPython's sys.unraisablehook: an exception in a finaliser or a callback, which nobody can catch.
 _IGNORED = (b"Exception ignored in", b"Exception ignored on", b"Exception ignored while")
+# ray/train/v2/_internal/execution/scaling_policy: a request that was late on a busy machine.
+_HARMLESS = b"safe to ignore this error"
 _CHAINED = (
     b"During handling of the above exception, another exception occurred",
     b"The above exception was the direct cause of the following exception",
@@ -106,7 +108,8 @@ class Traceback:
 class Chain:
     """Tracebacks of one source that Python itself joined, in the order printed: cause first.
 
-    `ignored` says that Python announced it as "Exception ignored in …": nothing failed of it.
+    `ignored` says that it was announced as "Exception ignored in …" or as safe to ignore: nothing
+    failed of it.
     `quoted_by` is the header of the traceback whose message quotes this one, if one does.
     """
 
@@ -154,7 +157,7 @@ def _read_chain(log: Log, header: Line, before: Chain | None) -> Chain:
     return Chain(
         source=header.facts.source,
         tracebacks=tuple(_read_joined(log, header)),
-        ignored=above is not None and above.facts.message.lstrip().startswith(_IGNORED),
+        ignored=above is not None and _announces_nothing(above.facts.message),
         quoted_by=None if before is None else _quoting(log, before, header),
     )
 
@@ -162,6 +165,11 @@ def _read_chain(log: Log, header: Line, before: Chain | None) -> Chain:
 def _quotes(line: Line) -> bool:
     """Say whether the message of an exception begins with the header of another traceback."""
     return _QUOTING.match(line.facts.message.lstrip()) is not None
+
+
+def _announces_nothing(message: bytes) -> bool:
+    """Say whether the traceback below is announced as one of which nothing failed."""
+    return message.lstrip().startswith(_IGNORED) or _HARMLESS in message
 
 
 def _quoting(log: Log, before: Chain, header: Line) -> Line | None:

@@ -229,6 +229,7 @@ def test_the_answer_comes_first_and_references_last(client: Client) -> None:
         "Before and after",
         "Was this it?",
         "References",
+        "Keys",
     ]
 
 

@@ -105,6 +105,20 @@ def test_a_message_goes_on_below_a_blank_line_under_the_mark_of_the_hook(
 
 
 @pytest.mark.parametrize(
+    ("above", "ignored"),
+    [
+        ("Failed to send a request. If CPU is overloaded, it's safe to ignore this error.", True),
+        ("Failed to send a request. This error cannot be ignored.", False),
+    ],
+)
+def test_a_traceback_announced_as_safe_to_ignore_is_no_failure(
+    compiled: Compiled, above: str, *, ignored: bool
+) -> None:
+    (chain,) = chains_of(compiled, above, traceback("GetTimeoutError: Get timed out"))
+    assert chain.ignored is ignored
+
+
+@pytest.mark.parametrize(
     "stray", ["train: done", "Epoch: 3/10", "Loss: 0.31", " 12%|#2   | 12/100 [00:01<00:09]"]
 )
 def test_what_another_process_prints_is_no_exception(compiled: Compiled, stray: str) -> None:
