@@ -47,9 +47,14 @@ def render(markdown: str) -> str:
     """Return `markdown` as safe HTML; wide tables and code can be scrolled by keyboard."""
     found = _clean(_converters.page.reset().convert(markdown))
     found = found.replace("<pre>", '<pre tabindex="0">')
-    return _TABLE.sub(
-        r'<div class="scroll" role="region" aria-label="Table" tabindex="0">\g<0></div>', found
-    )
+    return _TABLE.sub(_scrolled, found)
+
+
+def _scrolled(table: re.Match[str]) -> str:
+    """Return a table in a region of its own, named by its headings as no two of a page are."""
+    heading = _SPACE.sub(" ", _TAG.sub(" ", table[0].partition("</thead>")[0])).strip()
+    name = f"Table: {heading}".replace('"', "&quot;") if heading else "Table"
+    return f'<div class="scroll" role="region" aria-label="{name}" tabindex="0">{table[0]}</div>'
 
 
 def render_line(markdown: str) -> str:

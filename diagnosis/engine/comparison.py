@@ -341,7 +341,8 @@ def _rank_vanished(scene: Scene, slug: str) -> Event | None:
     """Ranks lose a peer, and the one they lose has printed no error."""
     lost = scene.complaints(LOST_PEERS)
     silent = scene.silent
-    if not lost or scene.complaints(TIMEOUTS) or any(each.subject.rank is None for each in lost):
+    unknown = [event for event in lost if event.subject.rank is None]
+    if not lost or scene.complaints(TIMEOUTS) or 0 < len(unknown) < len(lost):
         return None
     present = [rank for rank in silent if rank in scene.roster.present]
     if not ranks_of(lost):

@@ -213,10 +213,12 @@ def _why_not_others(findings: Findings) -> Iterable[str]:
 def _why_not(findings: Findings, each: Explained, group: Sequence[Event]) -> str:
     ranks = ranks_in_words(ranks_of(group))
     place = f" on {ranks}" if ranks else ""
+    # What only tells of others is explained by that; what a rank suffers itself may be an effect.
+    suffered = each.event.role not in ("consequence", "summary")
     reason = {
         "edge": "follows from it",
         "chain": "was raised while it was being handled",
-        "role": "only reports that another process ended",
+        "role": "may be an effect of it" if suffered else "only reports that another process ended",
         "less": "says less",
         "interrupted": "follows the interrupt",
         "later": "belongs to a later attempt",

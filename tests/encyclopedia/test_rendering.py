@@ -169,9 +169,10 @@ def test_threads_do_not_mix_their_texts() -> None:
         assert list(threads.map(render, texts)) == alone
 
 
-def test_a_table_can_be_scrolled_by_keyboard() -> None:
-    markup = render("| a | b |\n| - | - |\n| 1 | 2 |\n")
-    assert '<div class="scroll" role="region" aria-label="Table" tabindex="0"><table>' in markup
+def test_a_table_can_be_scrolled_by_keyboard_and_has_a_name_of_its_own() -> None:
+    markup = render('| a | "b" |\n| - | - |\n| 1 | 2 |\n')
+    name = "Table: a &quot;b&quot;"
+    assert f'<div class="scroll" role="region" aria-label="{name}" tabindex="0"><table>' in markup
 
 
 def test_a_cell_knows_the_heading_of_its_column() -> None:
