@@ -55,6 +55,11 @@ class Judgement:
     recovered: tuple[Recovery, ...] = ()
     interrupted: Event | None = None
 
+    @property
+    def reports(self) -> tuple[Event, ...]:
+        """Return the root and its like on other ranks; none where nothing failed."""
+        return () if self.root is None else (self.root, *self.peers)
+
 
 class Clock(Protocol):
     """When events happened, as far as the log tells."""

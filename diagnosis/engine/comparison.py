@@ -362,9 +362,7 @@ def _unaccounted(scene: Scene) -> list[int]:
     """
     ended = {end.subject.rank for end in scene.ends}
     accounted = {*ended, *ranks_of(scene.complaints([_AGENT]))}
-    ranks = scene.roster.ranks
-    left = [rank for rank in ranks if rank not in accounted]
-    return left if accounted.intersection(ranks) else list(ranks)
+    return [rank for rank in scene.roster.ranks if rank not in accounted]
 
 
 def _witnesses(events: Sequence[Event]) -> Iterator[Witness]:

@@ -65,13 +65,13 @@ _FIT = {
 }
 # What a log holds of a system, by the first word of the system's name.
 _TRACES = {
-    "Kubernetes": (b"kubelet", b"kubectl", b"kubernetes", b"k8s", b"[pod/", b"namespace"),
-    "Slurm": (b"slurm", b"SLURM", b"srun"),
-    "Ray": (b"ray::", b"raylet", b"(Ray", b"ray.", b"RayTask"),
+    "Kubernetes": (b"kubelet", b"kubectl", b"kubernetes", b"k8s", b"[pod/"),
+    "Slurm": (b"slurm", b"SLURM", b"srun:", b"srun "),
+    "Ray": (b"ray::", b"raylet", b"(Ray", b"/ray/", b"RayTask"),
     "Open": (b"mpirun", b"mpiexec", b"prterun", b"orted", b"MPI_"),
     "DeepSpeed": (b"deepspeed", b"DeepSpeed"),
     "Horovod": (b"horovod",),
-    "JAX": (b"jax",),
+    "JAX": (b"/jax/", b"jaxlib", b"jax."),
     "TensorFlow": (b"tensorflow",),
 }
 # Traces are looked for in so much of either end of a file.
@@ -245,7 +245,7 @@ def _possible_causes(findings: Findings, root: Event) -> Iterable[Hypothesis]:
     symptom = failures[root.failure or ""]
     named = (*symptom.consequence_of, *(each.slug for each in symptom.looks_like))
     known = (failures[slug] for slug in dict.fromkeys(named) if slug in failures)
-    seen = _situation(findings, root)
+    seen = _situation(findings)
     ordered = sorted(
         (failure for failure in known if failure.role in ("cause", "symptom")),
         key=lambda each: _implausibility(each, seen),
@@ -259,8 +259,8 @@ def _possible_causes(findings: Findings, root: Event) -> Iterable[Hypothesis]:
         )
 
 
-def _situation(findings: Findings, root: Event) -> _Situation:
-    events = (root, *findings.judgement.peers)
+def _situation(findings: Findings) -> _Situation:
+    events = findings.judgement.reports
     reporting = tuple(ranks_of(events))
     world = findings.coverage.world_size
     silent = _silent_ranks(findings)

@@ -69,7 +69,7 @@ def find_initiator(judgement: Judgement, processes: Processes, catalogue: Catalo
     if root is None:
         return Initiator()
     if _speaks_of_others(root, catalogue):
-        alone = Initiator(host=_common_host((root, *judgement.peers)))
+        alone = Initiator(host=_common_host(judgement.reports))
         found = _by_elimination(judgement, processes) or alone
     else:
         found = _of_root(judgement, root, processes.roster, catalogue)
@@ -131,8 +131,8 @@ def _telling(judgement: Judgement) -> list[Event]:
 
     Who is named by others' lines goes before who printed one: ranks repeat a peer's exception.
     """
-    events = [*(() if judgement.root is None else (judgement.root,)), *judgement.peers]
-    return [event for event in events if event.subject.named] or events
+    named = [event for event in judgement.reports if event.subject.named]
+    return named or list(judgement.reports)
 
 
 def _reports_alike(judgement: Judgement, roster: Roster) -> bool:
@@ -194,7 +194,7 @@ def _by_ends(judgement: Judgement, root: Event, ends: Sequence[ProcessEnd]) -> I
     if len(failed) != 1 or judgement.rivals or (root.raised is None and _raised_later(judgement)):
         return None
     rank, end = failed.popitem()
-    reporting = ranks_of((root, *judgement.peers))
+    reporting = ranks_of(judgement.reports)
     if rank is None or (reporting and rank not in reporting):
         return None
     return Initiator(
@@ -237,12 +237,9 @@ def _by_addresses(judgement: Judgement, processes: Processes) -> Initiator | Non
 
 def _complaining(judgement: Judgement) -> list[Event]:
     """Return what tells of others: symptoms and consequences, first the root and its like."""
-    root = judgement.root
-    events = [*(() if root is None else (root,)), *judgement.peers]
-    events.extend(
-        each.event for each in judgement.explained if each.event.role in ("symptom", "consequence")
-    )
-    return [event for event in events if not event.repeats]
+    explained = (each.event for each in judgement.explained)
+    others = (event for event in explained if event.role in ("symptom", "consequence"))
+    return [event for event in (*judgement.reports, *others) if not event.repeats]
 
 
 def _common_host(events: Sequence[Event]) -> str | None:
@@ -253,7 +250,7 @@ def _common_host(events: Sequence[Event]) -> str | None:
 def _by_elimination(judgement: Judgement, processes: Processes) -> Initiator | None:
     """Return the one rank that all others complain of and that says nothing itself."""
     complaining = _complaining(judgement)
-    if any(event.subject.rank is None for event in (judgement.root, *judgement.peers) if event):
+    if any(event.subject.rank is None for event in judgement.reports):
         # Whoever says it may be the very rank that seems to be silent.
         return None
     ranks = processes.roster.ranks

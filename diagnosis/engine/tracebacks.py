@@ -67,6 +67,7 @@ _FIXED_PREFIX = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)+")
 # an exception to the end of its message, blank lines of which carry no prefix.
 _EXCEPTHOOK = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)*\[rank\d{1,6}\]: ")
 _CHAIN_GAP = 4
+_BLANK_BYTES = 256
 # Lines that a terminal cut, or that another process printed without a prefix.
 _STRAYS = 3
 
@@ -302,8 +303,9 @@ def _message_lines(log: Log, line: Line) -> Iterator[Line]:
 
 
 def _touch(log: Log, above: Line, below: Line) -> bool:
-    """Say whether nothing but blank lines stands between two lines."""
-    return not log.texts[above.file].data[above.end : below.start].strip()
+    """Say whether nothing but a few blank lines stands between two lines."""
+    near = below.start - above.end <= _BLANK_BYTES
+    return near and not log.texts[above.file].data[above.end : below.start].strip()
 
 
 def _own_lines(log: Log, line: Line) -> Iterator[Line]:

@@ -62,3 +62,14 @@ def test_a_killed_rank_speaks_for_what_ends_processes_from_outside(compiled: Com
 
 def test_there_are_none_where_the_cause_is_in_the_log(compiled: Compiled) -> None:
     assert verdict_on(compiled, of_rank(1, "KeyError: 'mask'")).hypotheses == ()
+
+
+def test_a_word_that_only_ends_as_a_system_s_name_is_no_trace_of_it(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        "values = np.array.tolist(); Namespace(lr=0.1, namespace=None)",
+        announced(2),
+        elastic_failed(1, 9001, -9),
+    )
+    systems = ("ray-memory-monitor-kill", "container-memory-limit-oomkilled")
+    assert not by_slug(verdict).keys() & set(systems)
