@@ -34,6 +34,8 @@ def show(page: Page, response: HttpResponse) -> None:
         else:
             route.abort()
 
+    # Left before its requests may reach the site: it would take the answer for its own, and reload.
+    page.goto("about:blank")
     page.unroute_all()
     page.route("**/*", answer)
     page.goto(_ADDRESS)

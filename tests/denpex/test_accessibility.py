@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from django.http import HttpResponse
 from django.test.signals import template_rendered
 
 from encyclopedia import sync
@@ -97,6 +98,15 @@ def test_axe_finds_nothing_to_mend_in_the_list_of_keys(
     wide_page.get_by_role("button", name="Keys").click()
     wide_page.get_by_role("dialog", name="Keys").wait_for()
     assert violations(wide_page) == []
+
+
+def test_a_page_that_asks_all_the_time_does_not_disturb_the_next(wide_page: Page) -> None:
+    ask = "fetch('/').then(() => location.reload(), () => {})"
+    asking = f"<script>setInterval(() => {ask}, 1)</script>"
+    for number in range(30):
+        show(wide_page, HttpResponse(f"<h1>{number}</h1>{asking}"))
+        wide_page.wait_for_timeout(20)
+        assert wide_page.locator("h1").inner_text() == str(number)
 
 
 @pytest.mark.django_db(transaction=True)
