@@ -200,14 +200,23 @@ def _evidence(verdict: Mapping[str, Any]) -> Iterator[Event]:
     primary = verdict["primary"] or {}
     first = {"symptom_only": "sign", "no_failure": "stopped"}.get(verdict["outcome"], "initiating")
     slug = (primary.get("failure") or {}).get("slug", "")
-    for order, each in enumerate(primary.get("evidence", ())):
+    evidence = primary.get("evidence", ())
+    for order, each in enumerate(evidence):
         if order:
+            if _tells_who(each, evidence[0], primary["rank"]):
+                continue
             yield Event(each["file"], each["line"], each["role"], _as_ranks(each["rank"]))
             continue
         # Where the log does not tell who was first, its first line of evidence does not, either.
         kind = first if primary["rank"] is not None or each["rank"] is None else each["role"]
         rank = primary["rank"] if each["rank"] is None else each["rank"]
         yield Event(each["file"], each["line"], kind, _as_ranks(rank), slug)
+
+
+def _tells_who(proof: Mapping[str, Any], first: Mapping[str, Any], rank: int | None) -> bool:
+    """Say whether a report only says which process is the rank: it stands above the failure."""
+    before: bool = proof["file"] == first["file"] and proof["line"] < first["line"]
+    return before and proof["role"] == "summary" and proof["rank"] == rank
 
 
 def _consequences(verdict: Mapping[str, Any]) -> Iterator[Event]:

@@ -7,6 +7,7 @@ pod that holds one rank) is answered by `Identities.rank_of`, and is derived.
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -89,6 +90,7 @@ class Identities:
         that there is but one. Who is on no host that the program names may be on the one that who
         collected its lines names.
         """
+        asked = self._with_group_rank(asked)
         rank = self._derived(self._by_own_name(asked))
         if rank is None and asked.collected_from is not None:
             rank = self._derived(dataclasses.replace(asked, host=asked.collected_from))
@@ -142,11 +144,35 @@ class Identities:
             return None
         return rank if self._exists(rank) else None
 
+    def _with_group_rank(self, asked: Source) -> Source:
+        """Return the source with the rank that its device has in the group of all, if one told."""
+        if asked.group_rank is not None or asked.pid is None or asked.device is None:
+            return asked
+        known = self._group_ranks.get((asked.host, asked.pid, asked.device), set())
+        return dataclasses.replace(asked, group_rank=min(known)) if len(known) == 1 else asked
+
     def _by_solitude(self, asked: Source) -> int | None:
-        """Take the one rank of a run of one; what is no worker has none."""
+        """Take the one rank of a run of one that names it; what is no worker has none."""
         service = asked.service_pid is not None and asked.role not in NO_WORKERS
         worker = asked.role in (None, "worker") or service
-        return 0 if self.world_size == 1 and worker else None
+        return 0 if self.world_size == 1 and worker and self._names_the_first else None
+
+    @cached_property
+    def _names_the_first(self) -> bool:
+        """Say whether some line counts from rank 0: most runs of one process know no ranks."""
+        return any(0 in (seen.source.rank, seen.source.local_rank) for seen in self.sightings)
+
+    def line_of(self, rank: int, pid: int | None) -> Line | None:
+        """Return the line that ties a process to its rank, as far as one line prints both.
+
+        That is the first that prints the rank beside the pid, else the first that prints the rank.
+        """
+        naming = [
+            seen for seen in self.sightings if seen.source.rank == rank and _prints(seen.line, rank)
+        ]
+        of_process = (seen for seen in naming if pid is not None and seen.source.pid == pid)
+        found = next(of_process, naming[0] if naming else None)
+        return None if found is None else found.line
 
     def _exists(self, rank: int) -> bool:
         return self.world is None or rank < self.world.value
@@ -203,6 +229,18 @@ class Identities:
     @cached_property
     def _lone_ranks(self) -> Mapping[str, Mapping[str, int]]:
         return {place: dict(_lone_ranks(self._ranked, place)) for place in PLACES}
+
+    @cached_property
+    def _group_ranks(self) -> Mapping[tuple[str | None, int, int], set[int]]:
+        """Index the ranks within a group by host, process and device; parts of the world aside."""
+        index: dict[tuple[str | None, int, int], set[int]] = {}
+        for seen in self.sightings:
+            source, rank = seen.source, seen.source.group_rank
+            if source.pid is None or source.device is None or rank is None:
+                continue
+            if seen.group_size in (None, self.world_size):
+                index.setdefault((source.host, source.pid, source.device), set()).add(rank)
+        return index
 
     @cached_property
     def _groups_differ(self) -> bool:
@@ -348,6 +386,12 @@ def _lone_ranks(ranked: Sequence[Source], place: str) -> Iterator[tuple[str, int
     if len(ranks) > 1 and all(len(found) == 1 for found in ranks.values()):
         for at, found in ranks.items():
             yield at, found.pop()
+
+
+def _prints(line: Line, rank: int) -> bool:
+    """Say whether a line prints this very number, as its prefix or in its words."""
+    words = re.search(rb"\b%d\b" % rank, line.facts.message)
+    return line.facts.source.rank == rank or words is not None
 
 
 def _first(one: _T | None, other: _T | None) -> _T | None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from diagnosis.engine.causality import Judgement, ranks_of
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event
 from diagnosis.engine.fates import Roster
 from diagnosis.engine.identities import Identities
+from diagnosis.engine.log import Line
 from diagnosis.engine.peer_addresses import follow
 from encyclopedia.catalogue import Catalogue
 
@@ -39,7 +40,8 @@ _SILENT = (
 class Initiator:
     """The rank and host of the root, how that is known, and the reasons in sentences.
 
-    `witnesses` are the events that point at it where it did not speak itself.
+    `witnesses` are the events that point at it where it did not speak itself; `told_by` is the line
+    that ties its process to the rank.
     """
 
     rank: int | None = None
@@ -48,6 +50,7 @@ class Initiator:
     basis: str | None = None
     reasons: tuple[str, ...] = ()
     witnesses: tuple[Event, ...] = ()
+    told_by: Line | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +71,15 @@ def find_initiator(judgement: Judgement, processes: Processes, catalogue: Catalo
     root = judgement.root
     if root is None:
         return Initiator()
+    found = _find(judgement, root, processes, catalogue)
+    if found.rank is None:
+        return found
+    return replace(found, told_by=processes.identities.line_of(found.rank, root.subject.pid))
+
+
+def _find(
+    judgement: Judgement, root: Event, processes: Processes, catalogue: Catalogue
+) -> Initiator:
     if _speaks_of_others(root, catalogue):
         alone = Initiator(host=_common_host(judgement.reports))
         found = _by_elimination(judgement, processes) or alone

@@ -133,6 +133,8 @@ PROBES = (
     Probe("elastic-quoted-error", r"no error file defined for parent, to copy child error file"),
     # ray/train/v2/_internal/execution/worker_group/poll.py: the controller quotes a worker's error
     Probe("ray-quoted-error", r"\[Rank \d{1,6} Error Snippet\]:"),
+    # text-generation-inference/launcher/src/main.rs: all that a shard wrote, and then ` rank=0`
+    Probe("tgi-quoted-error", r"Shard complete standard error output:"),
     # torch/multiprocessing/spawn.py: the error of a child, quoted by its parent
     Probe("spawn-quoted-error", r"-- Process \d{1,6} terminated with the following error:"),
     # NCCL's misc/socket.cc and bootstrap.cc, with the sign of an interface's index and without

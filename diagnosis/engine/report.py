@@ -236,9 +236,25 @@ def _evidence(findings: Findings, root: Event) -> tuple[Evidence, ...]:
     judgement = findings.judgement
     others: dict[str, Event] = {}
     for each in sorted(judgement.explained, key=lambda each: _weight(each.event)):
-        others.setdefault(each.event.name, each.event)
+        if each.event.raised is None or each.event.raised.type != UNNAMED:
+            others.setdefault(each.event.name, each.event)
     events = [root, *findings.initiator.witnesses, *judgement.peers, *others.values()]
-    return tuple(_evidence_lines(findings.log, events))[:EVIDENCE_LINES]
+    lines = list(_evidence_lines(findings.log, events))
+    return _with_rank_line(findings, lines[:EVIDENCE_LINES])
+
+
+def _with_rank_line(findings: Findings, lines: Sequence[Evidence]) -> tuple[Evidence, ...]:
+    """Add the line from which the rank was derived; of more lines than fit, the last gives way."""
+    initiator = findings.initiator
+    line = initiator.told_by if initiator.basis == "derived" else None
+    if line is None or initiator.rank is None:
+        return tuple(lines)
+    log = findings.log
+    shown = log.shown(line, line.hit, EVIDENCE_CHARACTERS)
+    added = Evidence(log.name(line), log.number(line), initiator.rank, shown, "summary")
+    if any((each.file, each.line) == (added.file, added.line) for each in lines):
+        return tuple(lines)
+    return (*lines[: EVIDENCE_LINES - 1], added)
 
 
 def _weight(event: Event) -> tuple[int, tuple[int, int]]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from bisect import bisect_right
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.identities import Identities
@@ -23,6 +24,10 @@ _RAY_CAPTURES = r"\[Rank (?P<rank>\d+) Error Snippet\]:"
 _SNIPPET_BYTES = 1 << 15
 # ray/_private/ray_logging/__init__.py: one line stands for the same line of several processes.
 _RAY_REPEATED = b"x across cluster]"
+_SHARD_QUOTE = probe_pattern("tgi-quoted-error")
+# The fields of the launcher's record stand in its last line.
+_SHARD_FIELDS = re.compile(rb"rank=(?P<rank>\d{1,6})")
+_SHARD_LINES = 1000
 _SPAWN_QUOTE = probe_pattern("spawn-quoted-error")
 # Blank lines between the quotation's header and the traceback that it quotes.
 _QUOTE_GAP = 64
@@ -79,6 +84,8 @@ class Subjects:
         self._spawned_keys = [line.key for line in self._spawned]
         self._snippets = log.lines_with(_RAY_SNIPPET)
         self._snippet_keys = [line.key for line in self._snippets]
+        self._shards = dict(_shard_quotes(log))
+        self._shard_keys = sorted(self._shards)
         self._of_sources: dict[Source, Subject] = {}
 
     @property
@@ -91,7 +98,8 @@ class Subjects:
         snippet = self._snippet_of(line)
         if snippet is not None:
             return self.of_captures(capture(_RAY_CAPTURES, snippet.facts.message), line)
-        return self._of_source(line.facts.source)
+        shard = self._shard_of(line)
+        return self._of_source(line.facts.source if shard is None else shard)
 
     def _snippet_of(self, line: Line) -> Line | None:
         """Return the header of the worker's error that a Ray Train controller quotes here."""
@@ -101,6 +109,16 @@ class Subjects:
         header = self._snippets[place]
         near = header.file == line.file and line.start - header.start <= _SNIPPET_BYTES
         return header if near and header.speaker == line.speaker else None
+
+    def _shard_of(self, line: Line) -> Source | None:
+        """Return the shard whose whole output a Text Generation Inference launcher quotes here."""
+        place = bisect_right(self._shard_keys, line.key) - 1
+        if place < 0:
+            return None
+        file, start = self._shard_keys[place]
+        rank, end = self._shards[file, start]
+        inside = line.file == file and start < line.start < end
+        return Source(rank=rank, role="worker") if inside else None
 
     def of_chain(self, chain: Chain) -> Subject:
         """Return whose exception a chain of tracebacks is."""
@@ -240,6 +258,22 @@ class Subjects:
             basis=basis,
             place=None,
         )
+
+
+def _shard_quotes(log: Log) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:
+    """Yield the key of each line that begins a shard's output, with its rank and where it ends."""
+    quotes = log.lines_with(_SHARD_QUOTE)
+    begun = {line.key for line in quotes}
+    for quote in quotes:
+        line = log.line_after(quote)
+        for _ in range(_SHARD_LINES):
+            if line is None or line.key in begun:
+                break
+            fields = _SHARD_FIELDS.fullmatch(line.facts.message.strip())
+            if fields is not None:
+                yield quote.key, (int(fields["rank"]), line.end)
+                break
+            line = log.line_after(line)
 
 
 def _about(captures: Mapping[str, str]) -> dict[str, str]:

@@ -66,6 +66,9 @@ _FIXED_PREFIX = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)+")
 # torch/distributed/distributed_c10d.py, _distributed_excepthook: what stands behind `[rank3]: ` is
 # an exception to the end of its message, blank lines of which carry no prefix.
 _EXCEPTHOOK = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)*\[rank\d{1,6}\]: ")
+# torch/csrc/cuda/nccl.cpp and distributed/c10d/NCCLUtils.cpp: what NCCL itself said of its error.
+_NCCL_RESULT = re.compile(rb"nccl[A-Z]\w{0,40}: ")
+_LAST_ERROR = b"Last error:"
 _CHAIN_GAP = 4
 _BLANK_BYTES = 256
 # Lines that a terminal cut, or that another process printed without a prefix.
@@ -284,22 +287,31 @@ def _torn_type(lines: Sequence[Line], body: bytes) -> bytes | None:
 def _message_lines(log: Log, line: Line) -> Iterator[Line]:
     """Yield the further lines of a message that spans several, as far as that can be told.
 
-    They are told from other output only by an indent, or by standing directly below with the mark
-    of the hook that printed the exception.
+    They are told from other output by an indent, or by standing directly below with the mark of
+    the hook that printed the exception or as words that NCCL gave to it.
     """
     prefix = _literal_prefix(log, line)
     hooked = prefix is not None and _EXCEPTHOOK.fullmatch(prefix) is not None
     last = line
+    blank = False
     for count, following in enumerate(_own_lines(log, line)):
         body = following.facts.message
-        indented = body.startswith((b" ", b"\t")) and not _FRAME.search(body)
-        below = (
-            hooked and not body.startswith((_HEADER, *_CHAINED)) and _touch(log, last, following)
-        )
-        if count >= _CHAIN_GAP * 2 or not (indented or below) or not body.strip():
+        if not body.strip():
+            blank = True
+            continue
+        indented = not blank and body.startswith((b" ", b"\t")) and not _FRAME.search(body)
+        spoken = hooked and not blank and not body.startswith((_HEADER, *_CHAINED))
+        below = (spoken or _is_of_nccl(last, body)) and _touch(log, last, following)
+        if count >= _CHAIN_GAP * 2 or not (indented or below):
             return
         yield following
         last = following
+
+
+def _is_of_nccl(above: Line, body: bytes) -> bool:
+    """Say whether a line is NCCL's word on its error, or what follows on its `Last error:`."""
+    said = above.facts.message.strip() == _LAST_ERROR
+    return said or body.rstrip() == _LAST_ERROR or _NCCL_RESULT.match(body) is not None
 
 
 def _touch(log: Log, above: Line, below: Line) -> bool:

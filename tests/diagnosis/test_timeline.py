@@ -128,11 +128,11 @@ def test_single_line_is_still_seen() -> None:
 
 
 def test_marks_that_would_overlap_are_one_link_to_the_gravest() -> None:
-    proofs = [evidence(40, 0), evidence(38, 0, role="summary"), evidence(90, 0, role="symptom")]
+    proofs = [evidence(40, 0), evidence(43, 0, role="summary"), evidence(90, 0, role="symptom")]
 
     (lane,) = draw(verdict([fate(0, "initiated")], proofs, rank=0)).lanes
 
-    assert [[event.line for event in mark.events] for mark in lane.marks] == [[40, 38], [90]]
+    assert [[event.line for event in mark.events] for mark in lane.marks] == [[40, 43], [90]]
     assert [mark.event.line for mark in lane.marks] == [40, 90]
 
 
@@ -191,6 +191,14 @@ def test_ranks_that_tie_are_none_of_them_first() -> None:
     drawing = draw(verdict(ranks, [evidence(10 * n + 1, n) for n in range(3)]))
 
     assert [event.kind for lane in drawing.lanes for event in lane.events] == ["cause"] * 3
+
+
+def test_line_that_only_says_who_is_which_rank_is_no_event() -> None:
+    told = [evidence(9, 1), evidence(2, 1, role="summary"), evidence(12, 1, role="summary")]
+
+    drawing = draw(verdict([fate(0), fate(1, "initiated")], told, rank=1))
+
+    assert [event.line for lane in drawing.lanes for event in lane.events] == [9, 12]
 
 
 def test_symptom_is_called_the_first_sign() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -137,9 +139,63 @@ def test_processes_that_python_spawned_are_on_one_node(compiled: Compiled) -> No
 
 
 def test_a_run_of_one_rank_has_no_other(compiled: Compiled) -> None:
-    known = identities(compiled, "WORLD_SIZE=1")
+    known = identities(compiled, "WORLD_SIZE=1", "[rank0]: x")
     assert known.rank_of(Source()) == 0
     assert known.rank_of(Source(role="kernel")) is None
+
+
+def test_a_run_of_one_process_that_counts_no_ranks_has_none(compiled: Compiled) -> None:
+    known = identities(compiled, "WORLD_SIZE=1", "step 3")
+    assert (known.world_size, known.rank_of(Source())) == (1, None)
+
+
+@pytest.mark.parametrize(
+    ("lines", "world", "rank"),
+    [
+        (["LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0]"], 1, 0),
+        (["LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0,1]"], None, None),
+        (
+            [
+                "Initializing distributed: GLOBAL_RANK: 0, MEMBER: 1/2",
+                "LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0]",
+            ],
+            2,
+            None,
+        ),
+        (["LOCAL_RANK: 0 - CUDA_VISIBLE_DEVICES: [0]", "[rank3]: x"], None, None),
+    ],
+)
+def test_a_trainer_that_sees_one_device_is_a_run_of_one_unless_told_otherwise(
+    compiled: Compiled, lines: list[str], world: int | None, rank: int | None
+) -> None:
+    known = identities(compiled, *lines)
+    assert (known.world_size, known.rank_of(Source())) == (world, rank)
+
+
+PROXY = (
+    "node-a:77:80 [{device}] proxy.cc:1526 NCCL WARN [Proxy Service {rank}] Failed to execute"
+    " operation Setup from rank {rank}, retcode 1"
+)
+
+
+def test_what_a_proxy_says_is_the_rank_of_its_device_in_the_process(compiled: Compiled) -> None:
+    known = identities(compiled, *(PROXY.format(device=n, rank=n + 4) for n in (0, 1)))
+    of_device = Source(host="node-a", pid=77, device=1)
+    assert known.rank_of(of_device) == 5
+    assert known.rank_of(dataclasses.replace(of_device, device=2)) is None
+    assert known.rank_of(dataclasses.replace(of_device, pid=78)) is None
+
+
+def test_a_device_with_two_ranks_has_none(compiled: Compiled) -> None:
+    known = identities(compiled, *(PROXY.format(device=1, rank=n) for n in (0, 1)))
+    assert known.rank_of(Source(host="node-a", pid=77, device=1)) is None
+
+
+def test_the_line_that_ties_a_process_to_its_rank_prints_both(compiled: Compiled) -> None:
+    known = identities(compiled, "[rank2]: x", announced(4), failure(2, 2, "gpu-a-017", 9002))
+    assert b"pid 9002" in known.line_of(2, 9002).facts.message
+    assert known.line_of(2, None).facts.message == b"x"
+    assert known.line_of(7, None) is None
 
 
 def test_tee_ties_local_ranks_to_ranks(compiled: Compiled) -> None:
@@ -318,7 +374,7 @@ def test_the_pid_that_a_journal_names_is_no_rank_s(compiled: Compiled) -> None:
 
 
 def test_a_service_of_one_rank_is_that_rank(compiled: Compiled) -> None:
-    known = identities(compiled, "WORLD_SIZE=1")
+    known = identities(compiled, "WORLD_SIZE=1", "[rank0]: x")
     service = compiled.envelopes.parse(b"Nov 30 06:20:17 gpu-a-017 trainer[4711]: x").source
     daemon = compiled.envelopes.parse(b"Nov 30 06:20:17 gpu-a-017 dockerd[812]: x").source
     assert (known.rank_of(service), known.rank_of(daemon)) == (0, None)

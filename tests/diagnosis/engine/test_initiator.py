@@ -161,3 +161,24 @@ def test_a_fault_of_a_device_is_that_of_the_rank_that_alone_speaks_of_a_gpu(
     error = "[rank6]: RuntimeError: CUDA error: uncorrectable ECC error encountered"
     verdict = verdict_on(compiled, xid, error)
     assert (verdict.primary.failure.slug, verdict.primary.rank) == ("xid-94-contained-ecc", 6)
+
+
+def test_a_rank_that_was_derived_is_proved_by_the_line_that_tells_it(compiled: Compiled) -> None:
+    raised = traceback("KeyError: 'mask'", prefix="(RayTrainWorker pid=9002) ")
+    verdict = verdict_on(compiled, announced(4), raised)
+    assert (verdict.primary.rank, verdict.primary.rank_basis) == (2, "derived")
+    proof = verdict.primary.evidence[-1]
+    assert (proof.rank, proof.role) == (2, "summary")
+    assert "[rank 2] world size 4, pid 9002" in proof.text
+
+
+def test_a_line_that_proves_the_rank_is_shown_once(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, announced(4), elastic_failed(2, 9002, -9))
+    assert (verdict.primary.rank, verdict.primary.rank_basis) == (2, "derived")
+    lines = [each.line for each in verdict.primary.evidence]
+    assert len(lines) == len(set(lines))
+
+
+def test_a_rank_that_the_root_prints_needs_no_other_line(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, announced(4), of_rank(2, "KeyError: 'mask'"))
+    assert [each.role for each in verdict.primary.evidence] == ["cause"]

@@ -86,3 +86,23 @@ def test_an_exception_of_a_loader_s_worker_is_that_of_the_spawned_rank_that_rais
         f"Original {original}",
     )
     assert (verdict.primary.failure.slug, verdict.primary.rank) == ("corrupt-training-data-file", 3)
+
+
+def shard_output(rank: int, error: str) -> str:
+    """Return what Text Generation Inference prints of a shard that wrote an error and ended."""
+    head = "2026-11-30T06:20:17.701460Z ERROR shard-manager: text_generation_launcher: "
+    return f"{head}Shard complete standard error output:\n\n{traceback(error)}\n rank={rank}\n"
+
+
+def test_the_output_of_a_shard_that_a_launcher_quotes_is_that_of_its_rank(
+    compiled: Compiled,
+) -> None:
+    started = "2026-11-30T06:20:10Z  INFO text_generation_launcher: Starting shard rank=0"
+    verdict = verdict_on(compiled, started, shard_output(1, "KeyError: 'mask'"))
+    assert (verdict.primary.failure.slug, verdict.primary.rank) == ("python-key-error", 1)
+
+
+def test_the_output_of_a_shard_that_is_cut_is_nobody_s(compiled: Compiled) -> None:
+    cut = shard_output(1, "KeyError: 'mask'").partition(" rank=")[0]
+    verdict = verdict_on(compiled, cut, "2026-11-30T06:20:18Z  INFO Shard terminated rank=0")
+    assert verdict.primary.rank is None

@@ -212,3 +212,12 @@ def test_an_exception_whose_message_is_a_traceback_gives_way_to_what_was_raised_
         traceback("ZeroDivisionError: " + traceback("ZeroDivisionError: division by zero")),
     )
     assert verdict.primary.failure.slug == "python-zero-division"
+
+
+def test_what_nccl_said_of_its_error_is_part_of_the_exception(compiled: Compiled) -> None:
+    error = "torch.distributed.DistBackendError: NCCL error in: ../NCCLUtils.hpp:219"
+    words = "ncclUnhandledCudaError: Call failed.\nLast error:\nFailed to allocate 608 bytes"
+    (chain,) = chains_of(compiled, traceback(error), words, "step 3")
+    assert chain.last.facts.message == b"Failed to allocate 608 bytes"
+    (chain,) = chains_of(compiled, traceback(error), "step 3", words)
+    assert chain.last.facts.message == error.encode()
