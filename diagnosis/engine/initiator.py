@@ -88,8 +88,11 @@ def _find(
     if found.rank is not None:
         return found
     if root.role in _OWN_FAULTS:
-        alike = _reports_alike(judgement, processes.roster)
-        return found if alike else _by_ends(judgement, root, processes.ends) or found
+        if _reports_alike(judgement, processes.roster):
+            return found
+        if root.inferred:
+            return _by_elimination(judgement, processes) or found
+        return _by_ends(judgement, root, processes.ends) or found
     return _by_addresses(judgement, processes) or found
 
 
@@ -164,17 +167,19 @@ def _without_rank(event: Event) -> Initiator:
 def _of_effects(judgement: Judgement, catalogue: Catalogue) -> Initiator | None:
     """Return the one rank on which the root's own effects show, where the root names none.
 
-    A thread or a device speaks without a rank; what it breaks in the same process has one. Lost
-    peers do not count: they are other processes.
+    A thread or a device speaks without a rank; what it breaks in the same process has one. Who
+    waited for a peer or lost one does not count: that is another process.
     """
     reasons = _REASONS_OF_DEVICES if _is_of_device(judgement, catalogue) else _REASONS
+    waited = {event.subject.rank for event in _complaining(judgement) if _is_wait(event, catalogue)}
     effects = [
         each.event
         for each in judgement.explained
         if each.reason in reasons
         and each.event.role in ("cause", "symptom")
         and each.event.failure is not None
-        and catalogue.failures[each.event.failure].category != "communication"
+        and not _is_wait(each.event, catalogue)
+        and each.event.subject.rank not in waited
     ]
     ranks = ranks_of(effects)
     if len(ranks) != 1:
@@ -187,6 +192,13 @@ def _of_effects(judgement: Judgement, catalogue: Catalogue) -> Initiator | None:
         basis="derived",
         reasons=(_EFFECTS.format(rank=ranks[0]),),
         witnesses=(effect,),
+    )
+
+
+def _is_wait(event: Event, catalogue: Catalogue) -> bool:
+    """Say whether the event tells of the communication with other ranks."""
+    return (
+        event.failure is not None and catalogue.failures[event.failure].category == "communication"
     )
 
 
@@ -259,13 +271,19 @@ def _common_host(events: Sequence[Event]) -> str | None:
     return next(iter(hosts)) if len(hosts) == 1 else None
 
 
+def _counted(roster: Roster) -> Sequence[int]:
+    """Return the ranks of the run: those below one that speaks exist as well."""
+    return range(max(roster.ranks, default=-1) + 1)
+
+
 def _by_elimination(judgement: Judgement, processes: Processes) -> Initiator | None:
     """Return the one rank that all others complain of and that says nothing itself."""
     complaining = _complaining(judgement)
-    if any(event.subject.rank is None for event in judgement.reports):
+    told = () if judgement.root is None or judgement.root.inferred else judgement.reports
+    if any(event.subject.rank is None for event in told):
         # Whoever says it may be the very rank that seems to be silent.
         return None
-    ranks = processes.roster.ranks
+    ranks = _counted(processes.roster)
     silent = set(ranks) - set(ranks_of(complaining))
     if len(silent) != 1 or len(ranks_of(complaining)) < 2:
         return None
