@@ -174,7 +174,8 @@ def _differing(scene: Scene, slug: str, name: str) -> Event | None:
     for each in scene.observations:
         captured = each.captures
         if _told_whole(each, "seq", name) and captured.get("op") not in _UNEVEN_OPERATIONS:
-            same = (captured["seq"], _group_of(each)) + ((captured["op"],) if name != "op" else ())
+            operation = () if name == "op" else (captured["op"],)
+            same = (captured["seq"], _group_of(scene, each), *operation)
             kinds.setdefault(same, {}).setdefault(captured[name], each)
     for values in kinds.values():
         if len(values) > 1:
@@ -182,8 +183,9 @@ def _differing(scene: Scene, slug: str, name: str) -> Event | None:
     return None
 
 
-def _group_of(observation: Observation) -> str:
-    return capture(_GROUP, observation.line.facts.message).get("group", "")
+def _group_of(scene: Scene, observation: Observation) -> str:
+    text = scene.log.around(observation.line, observation.hit)
+    return capture(_GROUP, text).get("group", "")
 
 
 def _told_whole(observation: Observation, *names: str) -> bool:
@@ -257,7 +259,7 @@ def _enqueued(scene: Scene) -> Mapping[str, Mapping[int, tuple[int, Observation]
         number = each.captures.get("last_enqueued", "")
         told = number.isdigit() and _told_whole(each, "last_enqueued")
         if rank is not None and told and each.failure in TIMEOUTS:
-            enqueued = groups.setdefault(_group_of(each), {})
+            enqueued = groups.setdefault(_group_of(scene, each), {})
             known = enqueued.get(rank)
             if known is None or int(number) > known[0]:
                 enqueued[rank] = int(number), each
