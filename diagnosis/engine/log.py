@@ -196,7 +196,8 @@ def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
             hits.setdefault(index, []).append((number, end))
     if sum(map(len, hits.values())) > MOST_HITS:
         hits = _thinned(hits)
-    sections = tuple(_sections(number, text, hits, compiled) for number, text in enumerate(texts))
+    own = own_ends([text.name for text in texts])
+    sections = tuple(_sections(n, text, own[n], hits, compiled) for n, text in enumerate(texts))
     years = (year_told(text.data) for text in texts)
     year = next((each for each in years if each is not None), None)
     shared = tuple(
@@ -235,8 +236,25 @@ def _bound(lengths: Sequence[int]) -> int:
     return lengths[-1] if lengths else 0
 
 
+def own_ends(names: Sequence[str]) -> list[str]:
+    """Return the ends of paths from the first folder on that tells the files apart.
+
+    Folders that all files are in tell nothing of any one of them; of one file that is all of them.
+    """
+    parts = [name.split("/") for name in names]
+    shortest = min((len(each) - 1 for each in parts), default=0)
+    shared = 0
+    while shared < shortest and len({each[shared] for each in parts}) == 1:
+        shared += 1
+    return ["/".join(each[shared:]) for each in parts]
+
+
 def _sections(
-    number: int, text: Text, hits: Mapping[int, Sequence[tuple[int, int]]], compiled: Compiled
+    number: int,
+    text: Text,
+    own: str,
+    hits: Mapping[int, Sequence[tuple[int, int]]],
+    compiled: Compiled,
 ) -> Sections:
     """Find out who wrote which part of a text that shows several files."""
     headers = (
@@ -246,7 +264,7 @@ def _sections(
     )
     lines = ((start, bytes(text.data[start:end])) for start, end in headers)
     shown = ((start, line) for start, line in lines if pattern_of(SECTION_PATTERN).match(line))
-    return compiled.envelopes.sections(text.name, shown)
+    return compiled.envelopes.sections(text.name, shown, own)
 
 
 def _shared_prefix(number: int, text: Text, hits: Hits, compiled: Compiled) -> SharedPrefix | None:

@@ -127,11 +127,16 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """How a path tells its source: an RE2 pattern searched in it; groups are fields of `Source`."""
+    """How a path tells its source: an RE2 pattern searched in it; groups are fields of `Source`.
+
+    `layout` says that these folders are laid out so by a program; else a folder is only looked at
+    where it tells files apart.
+    """
 
     name: str
     pattern: str
     sets: tuple[tuple[str, str], ...] = ()
+    layout: bool = False
 
 
 NOBODY = Source()
@@ -328,25 +333,34 @@ class Envelopes:
         layers = self._peel(without_escapes(line)[0]).layers
         return tuple(layer.envelope.name for layer in layers)
 
-    def source_of_path(self, path: str) -> Source:
-        """Return what a file's name or path tells of who wrote it."""
+    def source_of_path(self, path: str, own: str | None = None) -> Source:
+        """Return what a file's name or path tells of who wrote it.
+
+        `own` is the end of the path that no other file shares; without it, all of the path is.
+        """
         told: dict[str, Any] = {}
-        text = path.encode("utf-8", "surrogateescape")
+        whole = path.encode("utf-8", "surrogateescape")
+        begin = 0 if own is None else len(whole) - len(own.encode("utf-8", "surrogateescape"))
         for entry, pattern in self._path_patterns:
-            found = pattern.search(text)
+            offset = 0 if entry.layout else begin
+            found = pattern.search(whole[offset:])
             if found is not None:
                 told = {**dict(entry.sets), **_source_fields(found.groups), **told}
-                text = text[: found.start] + b"/" + text[found.end :]
+                start, end = offset + found.start, offset + found.end
+                whole = whole[:start] + b"/" + whole[end:]
+                begin = min(begin, start)
         return _with(NOBODY, told)
 
-    def sections(self, name: str, headers: Iterable[tuple[int, bytes]]) -> Sections:
+    def sections(
+        self, name: str, headers: Iterable[tuple[int, bytes]], own: str | None = None
+    ) -> Sections:
         """Return who wrote which part of a file that may show several files one after the other.
 
         `headers` are the lines found by SECTION_PATTERN, each with its offset, ascending. What
-        stands before the first is the file's own, by `name`.
+        stands before the first is the file's own, by `name` (see `source_of_path`).
         """
         starts = [0]
-        sources = [self.source_of_path(name)]
+        sources = [self.source_of_path(name, own)]
         for start, line in headers:
             shown = line.strip().removeprefix(b"==> ").removesuffix(b" <==")
             starts.append(start)

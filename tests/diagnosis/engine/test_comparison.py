@@ -89,7 +89,7 @@ def test_numbers_of_two_groups_are_not_compared(compiled: Compiled) -> None:
 
 def test_a_line_that_a_signature_knows_is_no_farewell(compiled: Compiled) -> None:
     """Behind words of its own each line's rank is unread, and "last completed" ends the log."""
-    words = "amber birch cedar daisy elm fern ginger hazel".split()
+    words = ["amber", "birch", "cedar", "daisy", "elm", "fern", "ginger", "hazel"]
     waiting = [watchdog(rank, seq=42, enqueued=42) for rank in range(4)]
     lines = zip(words, "\n".join(waiting).splitlines(), strict=True)
     parts = [f"{word} {line}" for word, line in lines]
