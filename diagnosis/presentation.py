@@ -87,17 +87,21 @@ _SMALLEST_SKEW_SECONDS = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A line, and the way to where it is shown; `text` where the page quotes it."""
+    """A line, and the way to where it is shown; `text` where the page quotes it.
+
+    `other_file` is its file where the page has to name it: see `LogLinks.home`.
+    """
 
     file: str
     line: int
     href: str
+    other_file: str
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A line of evidence, as the list below the excerpts names it."""
+    """A line of evidence, as the list above the excerpts names it."""
 
     place: Place
     role: str
@@ -113,6 +117,7 @@ class Frame:
 
     excerpt: Excerpt
     gutter: Gutter | None
+    proofs: tuple[Proof, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +206,15 @@ class AskedAbout:
 
 @dataclass(frozen=True, slots=True)
 class LogLinks:
-    """Ways to lines of the log: within the page where it shows them, else to its own pages."""
+    """Ways to lines of the log: within the page where it shows them, else to its own pages.
+
+    `home` is the file that a line is of where none is named; "" where each has to be named.
+    """
 
     answer_id: str
     files: tuple[str, ...]
     shown: frozenset[tuple[str, int]] = frozenset()
+    home: str = ""
 
     def to(self, file: str, line: int) -> str:
         """Return the address of a line."""
@@ -216,6 +225,11 @@ class LogLinks:
         if (file, line) in self.shown:
             return fragment
         return f"{reverse('log-page', args=[self.answer_id, number])}?line={line}{fragment}"
+
+    def place(self, file: str, line: int, text: str = "") -> Place:
+        """Return a line with its address."""
+        other = "" if file == self.home else file
+        return Place(file, line, self.to(file, line), other, text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +246,6 @@ class VerdictPage:
     rank_basis: str
     placeholders: tuple[str, ...]
     frames: tuple[Frame, ...]
-    proofs: tuple[Proof, ...]
     why: str
     why_not: tuple[str, ...]
     consequences: tuple[Other, ...]
@@ -262,9 +275,11 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
     evidence = primary.get("evidence", ())
     reader = LogReader([file.name for file in answer.about.files], answer.read_file)
     excerpts = Excerpts(reader, evidence).of_evidence()
-    links = LogLinks(answer.id, reader.names, frozenset(_lines_shown(excerpts)))
+    links = LogLinks(
+        answer.id, reader.names, frozenset(_lines_shown(excerpts)), _home(reader.names, excerpts)
+    )
+    place = links.place
     titles = _titles(answer, verdict)
-    place = _place_maker(links)
     groups = group_ranks(verdict["ranks"])
     lines_of = {file.name: file.lines for file in answer.about.files}
     moments = Moments(reader, compiled().envelopes)
@@ -277,13 +292,12 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
         verdict=verdict,
         title=(primary.get("failure") or {}).get("title", label.words),
         label=label,
-        telling=_telling(evidence, links),
+        telling=_telling(evidence, place),
         has_short_page=_has_short_page(primary.get("failure") or {}),
         confidence=CONFIDENCES.get(primary.get("confidence", ""), ""),
         rank_basis=RANK_BASES.get(primary.get("rank_basis") or "", ""),
         placeholders=_placeholders(verdict["fix"] or {}),
         frames=tuple(_frames(answer, verdict, excerpts, links)),
-        proofs=tuple(_proofs(evidence, place)),
         why=why,
         why_not=why_not,
         consequences=tuple(_others(verdict, titles, reader, place)),
@@ -316,6 +330,13 @@ def _lines_shown(excerpts: Iterable[Excerpt]) -> Iterable[tuple[str, int]]:
             yield from ((excerpt.file, line) for line in run)
 
 
+def _home(files: Sequence[str], excerpts: Sequence[Excerpt]) -> str:
+    """Return the file that lines are of where none is named: the one, or the one with evidence."""
+    if len(files) == 1:
+        return files[0]
+    return excerpts[0].file if len(excerpts) == 1 else ""
+
+
 def _frames(
     answer: Answer, verdict: Mapping[str, Any], excerpts: Iterable[Excerpt], links: LogLinks
 ) -> Iterable[Frame]:
@@ -323,14 +344,16 @@ def _frames(
         file = answer.about.files[excerpt.file_number - 1]
         marked = marked_lines(verdict, file.name)
         gutter = stand_for(file, marked, excerpt.shown, links.to, _GUTTER_APART)
-        yield Frame(excerpt, gutter if len(excerpt.pieces) > 1 else None)
+        proofs = tuple(_proofs((verdict["primary"] or {})["evidence"], file.name, links.place))
+        yield Frame(excerpt, gutter if len(excerpt.pieces) > 1 else None, proofs)
 
 
-def _telling(evidence: Sequence[Mapping[str, Any]], links: LogLinks) -> Place | None:
+def _telling(
+    evidence: Sequence[Mapping[str, Any]], place: Callable[[str, int, str], Place]
+) -> Place | None:
     """Return the line that says it best."""
     for each in evidence[:1]:
-        href = links.to(each["file"], each["line"])
-        return Place(each["file"], each["line"], href, text=each["text"].strip())
+        return place(each["file"], each["line"], each["text"].strip())
     return None
 
 
@@ -380,10 +403,11 @@ def _placeholders(fix: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _proofs(
-    evidence: Sequence[Mapping[str, Any]], place: Callable[[str, int], Place]
+    evidence: Iterable[Mapping[str, Any]], file: str, place: Callable[[str, int], Place]
 ) -> Iterable[Proof]:
     for each in evidence:
-        yield Proof(place(each["file"], each["line"]), ROLES[each["role"]], each["rank"])
+        if each["file"] == file:
+            yield Proof(place(file, each["line"]), ROLES[each["role"]], each["rank"])
 
 
 def _skews(seconds: Mapping[str, float]) -> str:
@@ -398,13 +422,6 @@ def _skews(seconds: Mapping[str, float]) -> str:
     ]
     rest = len(found) - len(named)
     return ", ".join(named) + (f", {rest} more by less" if rest else "")
-
-
-def _place_maker(links: LogLinks) -> Callable[[str, int], Place]:
-    def place(file: str, line: int) -> Place:
-        return Place(file, line, links.to(file, line))
-
-    return place
 
 
 def _others(

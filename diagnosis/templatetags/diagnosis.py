@@ -162,7 +162,10 @@ def linking_lines(links: LogLinks, text: str) -> SafeString:
         if file is None:
             return found[0]
         href = links.to(file, int(found[2]))
-        words, rest = f"{found[1]} {found[2]}", found[0][len(f"{found[1]} {found[2]}") :]
+        words = f"{found[1]} {found[2]}"
+        rest = found[0].removeprefix(words)
+        if file == links.home:
+            rest = rest.removeprefix(f" of {file}")
         return f'<a href="{escape(href)}">{words}</a>{rest}'
 
     return mark_safe(_LINE.sub(linked, escape(text)))  # noqa: S308

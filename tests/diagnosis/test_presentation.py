@@ -63,3 +63,10 @@ def test_lines_that_the_page_shows_are_linked_within_it() -> None:
     assert links.to("log.txt", 8) == "/d/abc/log/1/?line=8#L8"
     assert links.to("rank_1.log", 7) == "/d/abc/log/2/?line=7#F2-L7"
     assert links.to("elsewhere.log", 7) == "#log"
+
+
+def test_file_is_named_where_it_is_not_the_one_with_the_evidence() -> None:
+    links = LogLinks("abc", ("log.txt", "rank_1.log"), home="log.txt")
+
+    assert links.place("log.txt", 7).other_file == ""
+    assert links.place("rank_1.log", 7).other_file == "rank_1.log"

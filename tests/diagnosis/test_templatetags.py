@@ -31,6 +31,15 @@ def test_lines_of_several_files_are_linked_where_the_file_is_named() -> None:
     )
 
 
+def test_file_that_all_evidence_is_in_is_not_named_again() -> None:
+    links = LogLinks("abc", ("a.log", "b.log"), home="b.log")
+
+    assert tags.linking_lines(links, "Line 7 of b.log; line 9 of a.log.") == (
+        '<a href="/d/abc/log/2/?line=7#F2-L7">Line 7</a>; '
+        '<a href="/d/abc/log/1/?line=9#L9">line 9</a> of a.log.'
+    )
+
+
 def test_every_event_has_a_shape_and_every_fate_a_hatching() -> None:
     assert all(tags.mark_shape(kind) for kind in KINDS)
     assert len({tags.fate_hatch(fate) for fate in FATES}) == len(FATES)

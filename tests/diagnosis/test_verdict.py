@@ -275,6 +275,31 @@ def test_lines_of_several_files_have_anchors_of_their_own(
     assert re.search(r'id="F2-L3[123]" class="log-evidence"', page)
 
 
+def test_file_that_all_evidence_is_in_is_named_once_and_others_each_time(
+    client: Client, told: Told
+) -> None:
+    fates = [fate(0, "initiated", first_line=1), fate(1, file="rank_1.log", first_line=1)]
+    here, there = evidence(2, 0), evidence(2, 1, file="rank_1.log", role="symptom")
+    logs = (b"one\ntwo\n", b"three\nfour\n")
+
+    one = text_of(show(client, told(verdict(fates, [here], rank=0), *logs)))
+    both = text_of(show(client, told(verdict(fates, [here, there], rank=0), *logs)))
+
+    assert "Marked in log.txt: line 2 (cause, rank 0)" in one
+    assert "Where no file is named, a line is of log.txt." in one
+    assert "1 of rank_1.log" in one
+    assert "Marked in log.txt: line 2 (cause, rank 0) ; in rank_1.log: line 2 (symptom" in both
+    assert "Where no file is named" not in both
+
+
+def test_commands_are_broken_between_their_words(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = show(client, answered(case_log("lab-disk-full-rank0-torchrun4")))
+
+    assert '<span class="word">--max-depth=2</span>' in page
+
+
 def timeline_of(page: str) -> str:
     (drawing,) = re.findall(r'<svg class="timeline".*?</svg>\n<figcaption', page, re.DOTALL)
     return drawing
