@@ -288,7 +288,7 @@ def test_file_that_all_evidence_is_in_is_named_once_and_others_each_time(
     assert "Marked in log.txt: line 2 (cause, rank 0)" in one
     assert "Where no file is named, a line is of log.txt." in one
     assert "1 of rank_1.log" in one
-    assert "Marked in log.txt: line 2 (cause, rank 0) ; in rank_1.log: line 2 (symptom" in both
+    assert "Marked in log.txt: line 2 (cause, rank 0); in rank_1.log: line 2 (symptom" in both
     assert "Where no file is named" not in both
 
 
