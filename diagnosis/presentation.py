@@ -17,13 +17,13 @@ from diagnosis.moments import Moments
 from diagnosis.nearest import Near, nearest
 from diagnosis.number_runs import numbers_in_words, ranks_in_words
 from diagnosis.preloaded import compiled
-from diagnosis.rank_groups import RankGroup, group_ranks
+from diagnosis.rank_groups import RankGroup, group_ranks, merge_silent
 from diagnosis.timeline import KINDS as EVENTS
-from diagnosis.timeline import LETTERS, Timeline, draw
+from diagnosis.timeline import LETTERS, Timeline, draw, ranks_singled_out
 from diagnosis.visible import visible_throughout
 from encyclopedia.models import Failure
 
-__all__ = ["LogLinks", "VerdictPage", "present"]
+__all__ = ["Headline", "LogLinks", "VerdictPage", "headline_of", "present"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +77,34 @@ KINDS: Mapping[str, str] = {
     "token": "access token",
     "key": "private key",
 }
+STACK_NAMES: Mapping[str, str] = {
+    "torch": "PyTorch",
+    "nccl": "NCCL",
+    "cuda": "CUDA",
+    "driver": "Driver",
+    "python": "Python",
+    "launcher": "Launcher",
+}
 _HOSTS_NAMED = 3
 # In percent of the strip beside an excerpt: 24 pixels where it is lowest.
 _GUTTER_APART = 12.5
+# As the engine's `report` words it.
+_RAISED_AT = re.compile(r"^(.*) \(raised at (.*)\)([^)]*)$", re.DOTALL)
 _PLACEHOLDER = re.compile(r"<[a-z](?:[\w .-]*\w)?>")
 # Clocks that agree so well put no line in another place.
 _SMALLEST_SKEW_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The summary of a verdict, and the place in the code that it names beside that.
+
+    `message` is its beginning: what was raised, where that is told.
+    """
+
+    text: str
+    message: str
+    raised_at: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +146,8 @@ class Frame:
 class Other:
     """Another failure in the verdict: its slug, its title, and where it is first seen.
 
-    `follows` is the title of the failure that it follows from, where that is not the cause itself.
+    `follows` is the title of the failure that it follows from, where that is not the cause itself;
+    `reason` is why it is not the cause, to be read on from its title.
     """
 
     slug: str
@@ -135,6 +158,16 @@ class Other:
     first: Place
     text: str
     follows: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why another failure is not the cause: `words` are to be read on from its title."""
+
+    slug: str
+    title: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +273,7 @@ class VerdictPage:
     verdict: Mapping[str, Any]
     title: str
     label: Label
+    headline: Headline
     telling: Place | None
     has_short_page: bool
     confidence: str
@@ -247,7 +281,7 @@ class VerdictPage:
     placeholders: tuple[str, ...]
     frames: tuple[Frame, ...]
     why: str
-    why_not: tuple[str, ...]
+    why_not: tuple[Reason, ...]
     consequences: tuple[Other, ...]
     possibilities: tuple[Possibility, ...]
     nearest: tuple[Near, ...]
@@ -259,6 +293,7 @@ class VerdictPage:
     asked_about: AskedAbout | None
     links: LogLinks
     many_files: bool
+    stack: Mapping[str, str]
     hidden: tuple[Hidden, ...]
     hidden_besides: int
 
@@ -266,6 +301,16 @@ class VerdictPage:
     def louder_lines(self) -> int:
         """How often the log tells of what only followed."""
         return sum(each.count for each in self.consequences)
+
+    @property
+    def shared_for(self) -> str:
+        """What speaks for each of the possibilities alike; "" where they differ."""
+        return _shared(each.speaks_for for each in self.possibilities)
+
+    @property
+    def shared_against(self) -> str:
+        """What speaks against each of the possibilities alike; "" where they differ."""
+        return _shared(each.speaks_against for each in self.possibilities)
 
 
 def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
@@ -280,18 +325,23 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
     )
     place = links.place
     titles = _titles(answer, verdict)
-    groups = group_ranks(verdict["ranks"])
+    groups = merge_silent(group_ranks(verdict["ranks"]), ranks_singled_out(verdict))
     lines_of = {file.name: file.lines for file in answer.about.files}
     moments = Moments(reader, compiled().envelopes)
     drawing = draw(verdict, groups, lines_of, moments.at, by_lines=by_lines)
-    fates = tuple(_fate_rows(groups, drawing, titles, place))
+    # One rank that failed first is told of where the page opens.
+    alone = drawing is None and [group.fate for group in groups] == ["initiated"]
+    fates = () if alone else tuple(_fate_rows(groups, drawing, titles, place))
     label = OUTCOMES[verdict["outcome"]]
-    why, why_not = _why_parts(primary.get("why", ""), titles.values())
+    why, reasons = _why_parts(primary.get("why", ""), titles)
+    consequences = tuple(_others(verdict, titles, reasons, reader, place))
+    followed = {each.slug for each in consequences}
     return VerdictPage(
         answer=answer,
         verdict=verdict,
         title=(primary.get("failure") or {}).get("title", label.words),
         label=label,
+        headline=headline_of(primary.get("summary", "")),
         telling=_telling(evidence, place),
         has_short_page=_has_short_page(primary.get("failure") or {}),
         confidence=CONFIDENCES.get(primary.get("confidence", ""), ""),
@@ -299,8 +349,8 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
         placeholders=_placeholders(verdict["fix"] or {}),
         frames=tuple(_frames(answer, verdict, excerpts, links)),
         why=why,
-        why_not=why_not,
-        consequences=tuple(_others(verdict, titles, reader, place)),
+        why_not=tuple(each for slug, each in reasons.items() if slug not in followed),
+        consequences=consequences,
         possibilities=tuple(_possibilities(verdict["hypotheses"], titles)),
         nearest=_nearest(verdict["outcome"], evidence),
         recovered=tuple(_survived(verdict["recovered"], titles, reader.names, place)),
@@ -316,12 +366,21 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
         asked_about=_asked_about(answer.asked_about, verdict, titles),
         links=links,
         many_files=len(answer.about.files) > 1,
+        stack={STACK_NAMES.get(part, part): value for part, value in verdict["stack"].items()},
         hidden=tuple(
             Hidden(each.placeholder, KINDS[each.kind], place(each.file, each.line), each.count)
             for each in answer.about.replacements
         ),
         hidden_besides=answer.about.replaced - len(answer.about.replacements),
     )
+
+
+def headline_of(summary: str) -> Headline:
+    """Part the summary of a verdict from the place in the code that it names."""
+    found = _RAISED_AT.match(summary)
+    if found is None:
+        return Headline(summary, summary, "")
+    return Headline(found[1] + found[3], found[1], found[2])
 
 
 def _lines_shown(excerpts: Iterable[Excerpt]) -> Iterable[tuple[str, int]]:
@@ -379,21 +438,30 @@ def _titles(answer: Answer, verdict: Mapping[str, Any]) -> Mapping[str, str]:
     return {slug: known.get(slug, slug) for slug in slugs}
 
 
-def _why_parts(why: str, titles: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+def _shared(texts: Iterable[str]) -> str:
+    """Return the text that several have alike; "" where they differ, or there is but one."""
+    all_of_them = list(texts)
+    return all_of_them[0] if len(all_of_them) > 1 and len(set(all_of_them)) == 1 else ""
+
+
+def _why_parts(why: str, titles: Mapping[str, str]) -> tuple[str, Mapping[str, Reason]]:
     """Part the engine's reasons: those for the verdict, and those against each other failure.
 
     A sentence that begins with the title of another failure is about that one.
     """
     starts = sorted(
-        found.start(1)
-        for title in set(titles)
+        (found.start(1), slug)
+        for slug, title in titles.items()
         for found in re.finditer(rf"(?:^|\. )({re.escape(title)} )", why)
     )
     if not starts:
-        return why, ()
-    ends = [*starts[1:], len(why)]
-    parts = (why[start:end].strip() for start, end in zip(starts, ends, strict=True))
-    return why[: starts[0]].strip(), tuple(parts)
+        return why, {}
+    ends = [*(start for start, _slug in starts[1:]), len(why)]
+    reasons = {}
+    for (start, slug), end in zip(starts, ends, strict=True):
+        words = why[start:end].removeprefix(titles[slug]).strip()
+        reasons[slug] = Reason(slug, titles[slug], words)
+    return why[: starts[0][0]].strip(), reasons
 
 
 def _placeholders(fix: Mapping[str, Any]) -> tuple[str, ...]:
@@ -427,12 +495,15 @@ def _skews(seconds: Mapping[str, float]) -> str:
 def _others(
     verdict: Mapping[str, Any],
     titles: Mapping[str, str],
+    reasons: Mapping[str, Reason],
     reader: LogReader,
     place: Callable[[str, int], Place],
 ) -> Iterable[Other]:
     root = ((verdict["primary"] or {}).get("failure") or {}).get("slug")
     for each in verdict["consequences"]:
         by = each["explained_by"]
+        follows = titles[by] if by and by not in (root, each["failure"]) else ""
+        reason = reasons.get(each["failure"])
         yield Other(
             slug=each["failure"],
             title=titles[each["failure"]],
@@ -441,7 +512,8 @@ def _others(
             count=each["count"],
             first=place(each["file"], each["first_line"]),
             text=reader.line(each["file"], each["first_line"]),
-            follows=titles[by] if by and by not in (root, each["failure"]) else "",
+            follows=follows,
+            reason=reason.words if reason and not follows else "",
         )
 
 
@@ -518,11 +590,16 @@ def _fate_row(
         first=first,
         last=last,
         files=len(group.spans),
-        times="\n\N{EN DASH} ".join(
-            dict.fromkeys(filter(None, (group.first_time, group.last_time)))
-        ),
+        times=_times_in_words(group.first_time, group.last_time),
         happenings=happenings,
     )
+
+
+def _times_in_words(first: str, last: str) -> str:
+    """Return the stamps of the first and the last line, as far as the two bear one."""
+    if not first or not last:
+        return f"from {first}" if first else f"until {last}" if last else ""
+    return first if first == last else f"{first}\n\N{EN DASH} {last}"
 
 
 def _few_hosts(hosts: Sequence[str]) -> tuple[str, ...]:
