@@ -287,7 +287,7 @@ def _history() -> Pages:
     for log in (*logs, logs[0] + b"epoch 2 was the last\n"):
         yield from _kept(client, account, log)
     yield "history", client.get("/account/history/")
-    yield "history, nothing like it", client.get("/account/history/?label=nosuch")
+    yield "history, nothing like it", client.get("/account/history/?project=nosuch")
     yield "account with a history", client.get("/account/")
 
 
