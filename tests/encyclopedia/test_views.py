@@ -95,6 +95,13 @@ def test_every_message_stands_on_one_page_with_its_link(client: Client) -> None:
     assert page.index(f'<a href="{PAGE}">') < at < page.index("/failures/scratch-quota-exceeded/")
 
 
+def test_the_page_of_all_messages_leads_to_each_category_and_back(client: Client) -> None:
+    page = text_of(client, "/errors/")
+    contents = page[: page.index('<section class="messages"')]
+    assert '<a href="#category-storage">Storage <span class="count">2</span></a>' in contents
+    assert page.count('<a href="#top">Back to the top</a>') == page.count('class="messages"')
+
+
 # Search
 
 
@@ -103,6 +110,26 @@ def test_a_search_lists_what_it_finds(client: Client) -> None:
     assert "<h2>1 failure</h2>" in page
     assert "/failures/scratch-disk-full/" in page
     assert 'value="space left"' in page
+
+
+def test_the_most_that_a_search_lists_are_called_the_best(
+    client: Client, failures: Catalogue
+) -> None:
+    one = failures.failures["scratch-disk-full"]
+    slugs = [f"full-{number}" for number in range(26)]
+    copies = {
+        slug: replace(one, slug=slug, title=f"Full {slug}", aliases=(), looks_like=(), codes=())
+        for slug in slugs
+    }
+
+    def heading(number: int) -> str:
+        sync.load_failures(Catalogue(dict(list(copies.items())[:number])))
+        return text_of(client, "/failures/?q=space+left")
+
+    assert "<h2>25 failures</h2>" in heading(25)
+    page = heading(26)
+    assert "<h2>The 25 best matches</h2>" in page
+    assert page.count('<li class="failure-item">') == 25
 
 
 @pytest.mark.usefixtures("_asks_the_small_engine")
@@ -338,6 +365,7 @@ def test_the_paste_box_names_the_failure(client: Client) -> None:
     page = text_of(client, PAGE)
     assert '<form class="paste" action="/diagnose/" method="post"' in page
     assert '<input type="hidden" name="failure" value="scratch-disk-full">' in page
+    assert "No log to hand?" not in page
 
 
 @pytest.mark.parametrize("suffix", ["/", ".md", ".json"])
