@@ -20,7 +20,8 @@ _PLAIN: Mapping[bytes, bytes] = {
     **{chr(code).encode(): b" " for code in (0xA0, *range(0x2000, 0x200B), 0x202F, 0x205F, 0x3000)},
     **{character.encode(): b"" for character in "\u200b\u200c\u2060\ufeff"},
 }
-_TYPESET = re.compile(b"|".join(map(re.escape, _PLAIN)))
+# At the very front U+FEFF is the mark of an encoding.
+_TYPESET = re.compile(rb"(?!\A\xef\xbb\xbf)(?:" + b"|".join(map(re.escape, _PLAIN)) + rb")")
 _ENTITIES: Mapping[bytes, bytes] = {
     b"&lt;": b"<",
     b"&gt;": b">",
@@ -38,8 +39,8 @@ _BARE_MARK = re.compile(rb"<(?![a-z]+-\d+>)")
 _FEWEST_ENTITIES = 3
 # ECMA-48 8.3.117, SGR: styles and colours, and what resets them.
 _STYLE = rb"(?:0?\d|2[1-9]|3[0-79]|4[0-79]|9[0-7]|10[0-7]|[34]8;(?:5;\d{1,3}|2(?:;\d{1,3}){3}))"
-_COLOUR = re.compile(rb"\[" + _STYLE + rb"(?:;" + _STYLE + rb")*m")
-_RESET = re.compile(rb"\[(?:0|00|39)m")
+_COLOUR = re.compile(rb"(?<!\x1b)\[" + _STYLE + rb"(?:;" + _STYLE + rb")*m")
+_RESET = re.compile(rb"(?<!\x1b)\[(?:0|00|39)m")
 _FEWEST_COLOURS = 3
 _ESCAPED = re.compile(rb'\\(?:r\\n|[ntr"\'])')
 _ESCAPES: Mapping[bytes, bytes] = {
@@ -102,5 +103,6 @@ def _by(table: Mapping[bytes, bytes]) -> Callable[[re.Match[bytes]], bytes]:
 
 def _ends_of(data: bytes) -> bytes:
     if len(data) <= 2 * _SAMPLE_BYTES:
-        return data
+        # A memory map has no `count`; a copy of bytes is no copy.
+        return data[:]
     return data[:_SAMPLE_BYTES] + b"\n" + data[-_SAMPLE_BYTES:]
