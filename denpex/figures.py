@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-__all__ = ["FIGURES", "Column", "Row", "Summary", "columns", "rows", "summary"]
+__all__ = [
+    "FIGURES",
+    "Column",
+    "Group",
+    "Row",
+    "Summary",
+    "columns",
+    "groups",
+    "overall",
+    "summary",
+]
 
 FIGURES = Path(__file__).with_name("figures.json")
 
@@ -44,22 +54,29 @@ _COLUMNS: Sequence[Column] = (
     Column("collateral", "Collateral first", "A consequence was named in place of its cause."),
 )
 _ALL = "all"
-_GROUP_NAMES = {
-    "lab": "Faults injected in a lab",
+_DIFFICULTIES = {
     "easy": "Easy: one telling line",
     "medium": "Medium: noise and cascades",
     "hard": "Hard: the loudest lines mislead",
-    _ALL: "All",
 }
+_NAMES = {_ALL: "All", "lab": "Faults injected in a lab", **_DIFFICULTIES}
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The figures of one group of logs, as texts, in the order of `columns`."""
+    """The figures of some of the logs, as texts, in the order of `columns`."""
 
     name: str
     cases: int
     cells: tuple[tuple[Column, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Rows that part the logs in one way; together they hold each log once."""
+
+    name: str
+    rows: tuple[Row, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,23 +96,29 @@ def columns() -> Sequence[Column]:
     return _COLUMNS
 
 
-def rows() -> Iterable[Row]:
-    """Yield the groups: all logs first, then by family, then by difficulty."""
-    table = _table()
-    for group in (_ALL, *(name for name in table if name != _ALL)):
-        figures = table[group]
-        yield Row(
-            _GROUP_NAMES.get(group, group.capitalize()),
-            figures["cases"],
-            tuple((column, _cell(figures[column.key])) for column in _COLUMNS),
-        )
+def overall() -> Row:
+    """Return the figures over all logs."""
+    return _row(_ALL)
+
+
+def groups() -> Sequence[Group]:
+    """Return the figures by kind of failure, and by difficulty."""
+    kinds = tuple(_row(key) for key in _table() if key not in {_ALL, *_DIFFICULTIES})
+    difficulties = tuple(_row(key) for key in _DIFFICULTIES)
+    return (Group("Kind", kinds), Group("Difficulty", difficulties))
 
 
 def summary() -> Summary:
-    """Return the figures over all logs."""
+    """Return what one sentence says of all logs."""
     figures = _table()[_ALL]
     (right, failed), (left_alone, healthy) = figures["top-1"], figures["negatives"]
     return Summary(figures["cases"], right, failed, figures["wrong"], left_alone, healthy)
+
+
+def _row(key: str) -> Row:
+    figures = _table()[key]
+    cells = tuple((column, _cell(figures[column.key])) for column in _COLUMNS)
+    return Row(_NAMES.get(key, key.capitalize()), figures["cases"], cells)
 
 
 @functools.cache

@@ -32,7 +32,8 @@ def home(_request: HttpRequest) -> HttpResponseBase:
 def accuracy(_request: HttpRequest) -> HttpResponseBase:
     """Publish how often the engine is right, and how that is measured."""
     ctx = {
-        "rows": list(figures.rows()),
+        "overall": figures.overall(),
+        "groups": figures.groups(),
         "columns": figures.columns(),
         "figures": figures.summary(),
         "canonical": settings.DENPEX_ORIGIN + reverse("accuracy"),

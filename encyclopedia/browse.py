@@ -89,9 +89,9 @@ class Filter:
     options: tuple[Option, ...]
 
     @property
-    def is_chosen(self) -> bool:
-        """Say whether the list is narrowed by this facet."""
-        return not self.options[0].chosen
+    def chosen(self) -> Option | None:
+        """The value that the list is narrowed to; None where it is not."""
+        return next((option for option in self.options[1:] if option.chosen), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from pygments.lexers.special import TextLexer
 from pygments.token import Comment, Generic, Keyword, Name, Number, String, Token
 from pygments.util import ClassNotFound
 
-__all__ = ["CLASSES", "code_block", "whole_words"]
+__all__ = ["CLASSES", "code_block", "command_lines", "whole_words"]
 
 # The few kinds of token that the stylesheet tells apart, under Pygments' own short names; a span
 # for every blank and bracket would double the page's nodes.
@@ -60,6 +60,15 @@ def whole_words(markup: str) -> str:
     `markup` is escaped text without tags.
     """
     return _BREAKABLE.sub(rf'<span class="{_WORD}">\g<0></span>', markup)
+
+
+def command_lines(markup: str) -> str:
+    """Mark the lines of a command, so that what wraps of one is no line of its own.
+
+    `markup` is escaped text without tags.
+    """
+    lines = whole_words(markup).splitlines(keepends=True)
+    return "".join(f'<span class="{_LINE}">{line}</span>' for line in lines)
 
 
 def _lines(code: str, language: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ line's catalogue is whole.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from urllib.parse import urlencode
 
 from django.conf import settings
@@ -22,6 +22,7 @@ from encyclopedia.models import Failure, SectionRow
 __all__ = [
     "INVITATION",
     "gated_headings",
+    "gated_parts",
     "log_in_address",
     "may_read_all",
     "readable_sections",
@@ -33,6 +34,13 @@ INVITATION = (
     "A free account opens the full steps on every page, the prevention and the code, and keeps your"
     " verdicts."
 )
+
+# What each section is called where a page says what an account adds to it.
+_ADDED: Mapping[str, str] = {
+    "Fix": "the fix step by step",
+    "Prevent": "prevention",
+    "Code": "code for your stack",
+}
 
 
 def may_read_all(request: HttpRequest) -> bool:
@@ -58,6 +66,11 @@ def readable_sections(failure: Failure, *, whole: bool) -> Sequence[SectionRow]:
 def gated_headings(failure: Failure, *, whole: bool) -> list[str]:
     """Name the sections of a page that are left out, in their order."""
     return [s["heading"] for s in failure.sections if not whole and s["heading"] in GATED_SECTIONS]
+
+
+def gated_parts(failure: Failure) -> list[str]:
+    """Say in words what an account adds to a page."""
+    return [_ADDED[heading] for heading in gated_headings(failure, whole=False)]
 
 
 def sign_up_address(failure: Failure) -> str:

@@ -21,7 +21,17 @@ __all__ = ["Alias", "Code", "Failure", "Feedback", "LoadedCatalogue", "LookAlike
 
 
 # What lists of failures show.
-_LISTED = ("slug", "title", "category", "severity", "message", "tags", "systems", "reviewed")
+_LISTED = (
+    "slug",
+    "title",
+    "category",
+    "severity",
+    "message",
+    "line",
+    "tags",
+    "systems",
+    "reviewed",
+)
 
 
 class SectionRow(TypedDict):
@@ -100,6 +110,7 @@ class Failure(models.Model):
     tags = ArrayField(models.TextField(), default=list)
     systems = ArrayField(models.TextField(), default=list)
     message = models.TextField(blank=True)  # the fixed part of what it prints
+    line = models.TextField(blank=True)  # the line that lists show
     wordings = ArrayField(models.TextField(), default=list)  # lines that it prints
     page_title = models.TextField()
     summary = models.TextField()  # the quick answer as plain text

@@ -39,7 +39,8 @@ class SearchResult:
 
     `exact` is the failure that the query names outright: then nothing else was looked for. `stated`
     are those that the engine, a code or a message finds in the text. `hits` are others by their
-    words: all of them, or any. `corrected` is the query as it may have been meant.
+    words: all of them, or any; `has_more` says that they are the best of more. `corrected` is the
+    query as it may have been meant.
     """
 
     query: str
@@ -47,6 +48,7 @@ class SearchResult:
     stated: tuple[Failure, ...] = ()
     hits: tuple[Failure, ...] = ()
     has_all_words: bool = False
+    has_more: bool = False
     corrected: str | None = None
 
 
@@ -114,14 +116,20 @@ def _coded(query: str) -> Failure | None:
 def _by_words(query: str, stated: tuple[Failure, ...]) -> SearchResult:
     hits = _ranked(index.all_words(query))
     if hits or stated:
-        others = tuple(each for each in hits if each not in stated)
-        return SearchResult(query, stated=stated, hits=others, has_all_words=bool(hits))
+        others = [each for each in hits if each not in stated]
+        return SearchResult(
+            query,
+            stated=stated,
+            hits=tuple(others[:_MOST_HITS]),
+            has_all_words=bool(hits),
+            has_more=len(others) > _MOST_HITS,
+        )
     names = list(_names())
     meant = spelling.corrected(query, names)
     if meant != query and (hits := _ranked(index.all_words(meant))):
         named = _named(meant)
         hits = tuple(dict.fromkeys((named, *hits))) if named else hits
-        return SearchResult(query, hits=hits, has_all_words=True, corrected=meant)
+        return SearchResult(query, hits=hits[:_MOST_HITS], has_all_words=True, corrected=meant)
     hits = _ranked(index.any_word(meant))[:_MOST_NEAR_HITS] or _nearest(query)
     return SearchResult(query, hits=hits)
 
@@ -149,4 +157,5 @@ def _ranked(query: SearchQuery) -> tuple[Failure, ...]:
         .annotate(rank=SearchRank(F("search"), query, weights=index.WEIGHTS))
         .order_by("-rank", "slug")
     )
-    return tuple(found[:_MOST_HITS])
+    # One more than is listed, so that the page can say whether there are more.
+    return tuple(found[: _MOST_HITS + 1])

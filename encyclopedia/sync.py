@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 from django.utils.text import slugify
 
-from diagnosis.engine import anchors
+from diagnosis.engine import anchors, envelope_files
 from diagnosis.engine.cache import digest_of_files
 from encyclopedia import catalogue as files
 from encyclopedia import index
@@ -23,7 +23,7 @@ from encyclopedia.headline import page_title
 from encyclopedia.models import Alias, Code, Failure, LoadedCatalogue, LookAlike, SectionRow
 from encyclopedia.rendering import plain_text, render
 from encyclopedia.stacks import with_stacks
-from encyclopedia.wordings import wordings
+from encyclopedia.wordings import telling_line, wordings
 
 __all__ = ["LoadReport", "load_failures"]
 
@@ -102,6 +102,7 @@ def _row(failure: files.Failure, content: str) -> Failure:
         tags=list(failure.tags),
         systems=list(failure.systems),
         message=failure.message or "",
+        line=telling_line(failure),
         wordings=list(wordings(failure)),
         page_title=page_title(failure),
         summary=words.get("Quick answer", ""),
@@ -178,7 +179,11 @@ def _save_codes(catalogue: files.Catalogue) -> None:
 @functools.cache
 def _code_hash() -> str:
     """Hash what makes rows of files, so that a change of the rendering counts as well."""
-    modules = (*sorted(Path(__file__).parent.rglob("*.py")), Path(anchors.__file__))
+    modules = (
+        *sorted(Path(__file__).parent.rglob("*.py")),
+        Path(anchors.__file__),
+        *sorted(envelope_files.FOLDER.glob("*.yaml")),
+    )
     versions = (f"{name} {importlib.metadata.version(name)}" for name in _RENDERERS)
     return digest_of_files(modules, *versions)
 

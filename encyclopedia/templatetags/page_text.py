@@ -9,7 +9,7 @@ from django.utils.safestring import SafeString, mark_safe
 from encyclopedia import code_blocks
 from encyclopedia.rendering import render_line
 
-__all__ = ["markdown_line", "whole_words"]
+__all__ = ["command_lines", "markdown_line"]
 
 register = template.Library()
 
@@ -21,6 +21,6 @@ def markdown_line(text: str) -> SafeString:
 
 
 @register.filter
-def whole_words(command: str) -> SafeString:
-    """Keep the words of a command whole where it wraps: `--force` is not `--` and `force`."""
-    return mark_safe(code_blocks.whole_words(escape(command)))  # noqa: S308
+def command_lines(command: str) -> SafeString:
+    """Lay out a command so that it wraps between words, and with an indent."""
+    return mark_safe(code_blocks.command_lines(escape(command)))  # noqa: S308

@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.template.loader import render_to_string
 from django.test import Client
 
 from denpex import figures
@@ -51,12 +52,13 @@ def test_the_summary_adds_up() -> None:
     assert found.left_alone <= found.healthy
 
 
-def test_all_logs_stand_first_and_every_row_has_every_figure() -> None:
-    rows = list(figures.rows())
-    assert rows[0].name == "All"
-    assert len({row.name for row in rows}) == len(rows)
-    for row in rows:
-        assert [column for column, _cell in row.cells] == list(figures.columns())
+def test_kinds_and_difficulties_each_hold_every_log_and_every_figure() -> None:
+    assert [group.name for group in figures.groups()] == ["Kind", "Difficulty"]
+    for group in figures.groups():
+        assert len({row.name for row in group.rows}) == len(group.rows)
+        assert sum(row.cases for row in group.rows) == figures.overall().cases
+        for row in (figures.overall(), *group.rows):
+            assert [column for column, _cell in row.cells] == list(figures.columns())
 
 
 @pytest.mark.django_db
@@ -64,9 +66,11 @@ def test_the_page_shows_each_figure_with_its_meaning(client: Client) -> None:
     page = client.get("/accuracy/").content.decode()
     found = figures.summary()
     assert f"in {found.right} of {found.failed}" in page
-    for column in figures.columns():
-        assert column.meaning in page
-    assert f'<td data-label="First">{found.right}/{found.failed}</td>' in page
+    for column, cell in figures.overall().cells:
+        name = f'<th scope="row">{column.name}</th>'
+        assert f"{name}<td>{cell}</td><td>{column.meaning}</td>" in page
+    hardest = figures.groups()[-1].rows[-1]
+    assert f'<td data-label="First">{hardest.cells[0][1]}</td>' in page
 
 
 @pytest.mark.django_db
@@ -75,3 +79,15 @@ def test_the_home_page_says_how_often_it_is_right(client: Client) -> None:
     found = figures.summary()
     assert f"On {found.cases} logs with known truth" in page
     assert '<a href="/accuracy/">' in page
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [(0, "of 9; no verdict named"), (1, "of 9; 1 verdict named"), (2, "of 9; 2 verdicts named")],
+)
+def test_no_number_stands_after_the_end_of_another(wrong: int, words: str) -> None:
+    """As in: 221 of 221. 0 verdicts."""
+    summary = figures.Summary(
+        cases=10, right=9 - wrong, failed=9, wrong=wrong, left_alone=1, healthy=1
+    )
+    assert words in render_to_string("_accuracy.html", {"figures": summary})

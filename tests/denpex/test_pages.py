@@ -202,3 +202,13 @@ def test_pages_with_the_paste_form_lead_to_the_evaluation(client: Client, addres
 
     assert "50 diagnoses a day for 14 days" in page
     assert 'href="/account/evaluation/"' in page
+
+
+@pytest.mark.parametrize("address", ["/", "/failures/scratch-disk-full/"])
+def test_a_page_for_everyone_says_how_long_is_kept_with_and_without_an_account(
+    client: Client, address: str
+) -> None:
+    page = client.get(address).content.decode()
+
+    assert "Without an account, log and verdict are gone after 24 hours;" in page
+    assert "an account keeps them for 30 days or more" in page

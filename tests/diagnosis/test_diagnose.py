@@ -63,6 +63,12 @@ def test_form_is_private_and_not_for_search_engines(client: Client) -> None:
     assert "3 of 3 left today" in response.text
 
 
+def test_a_visitor_is_told_when_log_and_verdict_are_gone(client: Client) -> None:
+    page = client.get("/diagnose/").text
+
+    assert "Log and verdict are gone after 24 hours, or as soon as you delete them." in page
+
+
 def test_files_are_taken_plain_and_packed(client: Client, redis: Redis) -> None:
     files = [
         SimpleUploadedFile("rank_0.log", LOG.encode()),

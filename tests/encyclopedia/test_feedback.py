@@ -47,6 +47,14 @@ def test_the_form_of_the_page_is_sent_there(client: Client) -> None:
 
 
 @pytest.mark.usefixtures("failures")
+def test_after_a_no_the_look_alikes_stand_before_the_paste_box(client: Client) -> None:
+    page = client.get(f"{ADDRESS}no/").text
+    assert page.index("What it may have been") < page.index('name="log"')
+    assert 'href="/failures/scratch-quota-exceeded/"' in page
+    assert 'name="log"' not in client.get(f"{ADDRESS}yes/").text
+
+
+@pytest.mark.usefixtures("failures")
 def test_an_older_name_counts_for_the_failure(client: Client) -> None:
     client.post("/failures/disk-full/was-it/", {"answer": "no"})
     assert [row[0] for row in counted()] == ["scratch-disk-full"]

@@ -25,7 +25,7 @@ def alice(client: Client) -> Client:
 
 def test_without_an_account_one_line_says_what_it_gives(client: Client) -> None:
     page = client.get(PAGE).content.decode()
-    assert page.count(INVITATION) == 1
+    assert page.count(f"{INVITATION} Here it adds: the fix step by step; prevention") == 1
     assert 'href="/account/signup/?next=%2Ffailures%2Fscratch-disk-full%2F">' in page
     assert 'id="fix"' not in page
     assert 'id="prevent"' not in page

@@ -37,7 +37,10 @@ def test_it_works(client: Client) -> None:
     assert "3 failures, each with its messages" in page
     assert page.index('id="category-communication"') < page.index('id="category-storage"')
     assert '<a class="failure-item-title" href="/failures/peer-closed/">' in page
-    assert "[Errno 28] No space left on device</code>" in page
+    assert (
+        '<code class="failure-item-message">OSError: [Errno 28] No space left on device</code>'
+        in page
+    )
 
 
 def test_the_gravest_failure_of_a_category_stands_first(client: Client) -> None:
@@ -50,8 +53,31 @@ def test_the_gravest_failure_of_a_category_stands_first(client: Client) -> None:
 def test_filters_are_named_in_title_and_heading(client: Client) -> None:
     page = text_of(client, "/failures/?category=storage&system=linux&tag=disk&severity=high")
     assert "<title>Failures: Storage, High, Linux, Disk · Denpex</title>" in page
-    assert "<h1>Storage failures of Linux: Disk (high)</h1>" in page
-    assert "1 of 3 failures." in page
+    assert "<h1>Storage failures with Linux, tagged Disk, high severity</h1>" in page
+    assert '1 of 3 failures. <a href="/failures/">Show all</a>.' in page
+
+
+def test_a_list_of_one_category_is_not_headed_by_it_once_more(client: Client) -> None:
+    assert 'id="category-storage"' in text_of(client, "/failures/?system=linux")
+    assert 'id="category-storage"' not in text_of(client, "/failures/?category=storage")
+
+
+def test_a_long_filter_is_folded_and_names_what_is_chosen(
+    client: Client, failures: Catalogue
+) -> None:
+    one = failures.failures["scratch-disk-full"]
+    systems = tuple(f"System {number}" for number in range(14))
+    slugs = ("scratch-disk-full", "scratch-quota-exceeded")
+    changed = {
+        slug: replace(failures.failures[slug], systems=(*one.systems, *systems)) for slug in slugs
+    }
+    sync.load_failures(Catalogue({**failures.failures, **changed}))
+
+    assert '<details class="fold"><summary>16 to choose from</summary>' in text_of(
+        client, "/failures/"
+    )
+    page = text_of(client, "/failures/?system=system-3")
+    assert '<details class="fold"><summary>System 3 · change</summary>' in page
 
 
 def test_a_filter_without_a_failure_says_so(client: Client) -> None:
@@ -95,6 +121,13 @@ def test_every_message_stands_on_one_page_with_its_link(client: Client) -> None:
     assert page.index(f'<a href="{PAGE}">') < at < page.index("/failures/scratch-quota-exceeded/")
 
 
+def test_the_page_of_all_messages_leads_to_each_category_and_back(client: Client) -> None:
+    page = text_of(client, "/errors/")
+    contents = page[: page.index('<section class="messages"')]
+    assert '<a href="#category-storage">Storage <span class="count">2</span></a>' in contents
+    assert page.count('<a href="#top">Back to the top</a>') == page.count('class="messages"')
+
+
 # Search
 
 
@@ -103,6 +136,26 @@ def test_a_search_lists_what_it_finds(client: Client) -> None:
     assert "<h2>1 failure</h2>" in page
     assert "/failures/scratch-disk-full/" in page
     assert 'value="space left"' in page
+
+
+def test_the_most_that_a_search_lists_are_called_the_best(
+    client: Client, failures: Catalogue
+) -> None:
+    one = failures.failures["scratch-disk-full"]
+    slugs = [f"full-{number}" for number in range(26)]
+    copies = {
+        slug: replace(one, slug=slug, title=f"Full {slug}", aliases=(), looks_like=(), codes=())
+        for slug in slugs
+    }
+
+    def heading(number: int) -> str:
+        sync.load_failures(Catalogue(dict(list(copies.items())[:number])))
+        return text_of(client, "/failures/?q=space+left")
+
+    assert "<h2>25 failures</h2>" in heading(25)
+    page = heading(26)
+    assert "<h2>The 25 best matches</h2>" in page
+    assert page.count('<li class="failure-item">') == 25
 
 
 @pytest.mark.usefixtures("_asks_the_small_engine")
@@ -224,7 +277,7 @@ def test_the_answer_comes_first_and_references_last(client: Client) -> None:
         "The full steps",
         "Symptoms",
         "In your role",
-        "In short",
+        "At a glance",
         "What to watch",
         "Before and after",
         "Was this it?",
@@ -235,7 +288,9 @@ def test_the_answer_comes_first_and_references_last(client: Client) -> None:
 
 def test_a_part_without_content_is_left_out(client: Client) -> None:
     found = headings(text_of(client, "/failures/scratch-quota-exceeded/"))
-    assert not {"Symptoms", "Prevent", "In short", "What to watch", "Before and after"} & set(found)
+    assert not {"Symptoms", "Prevent", "At a glance", "What to watch", "Before and after"} & set(
+        found
+    )
 
 
 def test_a_short_page_says_so(client: Client, small_catalogue: Catalogue) -> None:
@@ -266,7 +321,7 @@ def test_each_role_has_its_part_and_an_address_for_it(client: Client) -> None:
     assert '<details class="role" name="role" open data-choice="on-call">' in page
     assert '<details class="role" name="role" data-choice="executive">' in page
     assert '<a href="#on-call">on call</a> · <a href="#executive">executive</a>' in page
-    assert "Read on as" not in text_of(client, "/failures/peer-closed/")
+    assert "Read on:" not in text_of(client, "/failures/peer-closed/")
 
 
 def test_a_page_says_when_it_was_reviewed_and_when_that_is_long_ago(
@@ -338,6 +393,7 @@ def test_the_paste_box_names_the_failure(client: Client) -> None:
     page = text_of(client, PAGE)
     assert '<form class="paste" action="/diagnose/" method="post"' in page
     assert '<input type="hidden" name="failure" value="scratch-disk-full">' in page
+    assert "No log to hand?" not in page
 
 
 @pytest.mark.parametrize("suffix", ["/", ".md", ".json"])
