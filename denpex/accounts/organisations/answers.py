@@ -37,8 +37,7 @@ def answer_to_code(error: CodeRefusedError) -> Answer:
     if error.code is None:
         return Answer(
             "We know no such code.",
-            "Compare it with the mail: 28 letters and digits, in groups of four. Copying is safer"
-            " than typing.",
+            "Compare it with the mail. Copying is safer than typing.",
         )
     return _CODE[error.refusal](error.code)
 

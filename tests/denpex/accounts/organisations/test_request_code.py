@@ -180,7 +180,7 @@ def test_page_of_the_evaluation_is_there_for_everyone(client: Client, lab: Organ
 def test_old_request_no_longer_stands_on_the_page(as_alice: Client) -> None:
     ask(as_alice)
     page = "/account/evaluation/"
-    assert f"on its way to {WORK}: open it" in as_alice.get(page).content.decode()
+    assert f"on its way to {WORK}. Open it" in as_alice.get(page).content.decode()
 
     EvaluationRequest.objects.update(
         link_expires_at=EvaluationRequest.objects.get().made_at - dt.timedelta(days=1)
