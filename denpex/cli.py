@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from encyclopedia.catalogue import CatalogueError
+
 __all__ = ["main"]
 
 EXIT_NAMED = 0
@@ -38,6 +40,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     run: Callable[[argparse.Namespace], int] = options.run
     try:
         return run(options)
+    except CatalogueError as error:
+        print(f"denpex: the catalogue cannot be read: {error}", file=sys.stderr)
+        return EXIT_USAGE
     except BrokenPipeError:
         # The reader has left (`denpex … | head`); there is nobody to tell.
         sys.stderr.close()

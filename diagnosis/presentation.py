@@ -17,13 +17,13 @@ from diagnosis.moments import Moments
 from diagnosis.nearest import Near, nearest
 from diagnosis.number_runs import numbers_in_words, ranks_in_words
 from diagnosis.preloaded import compiled
-from diagnosis.rank_groups import RankGroup, group_ranks
+from diagnosis.rank_groups import RankGroup, group_ranks, merge_silent
 from diagnosis.timeline import KINDS as EVENTS
-from diagnosis.timeline import LETTERS, Timeline, draw
+from diagnosis.timeline import LETTERS, Timeline, draw, ranks_singled_out
 from diagnosis.visible import visible_throughout
 from encyclopedia.models import Failure
 
-__all__ = ["LogLinks", "VerdictPage", "present"]
+__all__ = ["Headline", "LogLinks", "VerdictPage", "headline_of", "present"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,27 +77,53 @@ KINDS: Mapping[str, str] = {
     "token": "access token",
     "key": "private key",
 }
+STACK_NAMES: Mapping[str, str] = {
+    "torch": "PyTorch",
+    "nccl": "NCCL",
+    "cuda": "CUDA",
+    "driver": "Driver",
+    "python": "Python",
+    "launcher": "Launcher",
+}
 _HOSTS_NAMED = 3
 # In percent of the strip beside an excerpt: 24 pixels where it is lowest.
 _GUTTER_APART = 12.5
+# As the engine's `report` words it.
+_RAISED_AT = re.compile(r"^(.*) \(raised at (.*)\)([^)]*)$", re.DOTALL)
 _PLACEHOLDER = re.compile(r"<[a-z](?:[\w .-]*\w)?>")
 # Clocks that agree so well put no line in another place.
 _SMALLEST_SKEW_SECONDS = 0.1
 
 
 @dataclass(frozen=True, slots=True)
+class Headline:
+    """The summary of a verdict, and the place in the code that it names beside that.
+
+    `message` is its beginning: what was raised, where that is told.
+    """
+
+    text: str
+    message: str
+    raised_at: str
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
-    """A line, and the way to where it is shown; `text` where the page quotes it."""
+    """A line, and the way to where it is shown; `text` where the page quotes it.
+
+    `other_file` is its file where the page has to name it: see `LogLinks.home`.
+    """
 
     file: str
     line: int
     href: str
+    other_file: str
     text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """A line of evidence, as the list below the excerpts names it."""
+    """A line of evidence, as the list above the excerpts names it."""
 
     place: Place
     role: str
@@ -113,13 +139,15 @@ class Frame:
 
     excerpt: Excerpt
     gutter: Gutter | None
+    proofs: tuple[Proof, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Other:
     """Another failure in the verdict: its slug, its title, and where it is first seen.
 
-    `follows` is the title of the failure that it follows from, where that is not the cause itself.
+    `follows` is the title of the failure that it follows from, where that is not the cause itself;
+    `reason` is why it is not the cause, to be read on from its title.
     """
 
     slug: str
@@ -130,6 +158,16 @@ class Other:
     first: Place
     text: str
     follows: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why another failure is not the cause: `words` are to be read on from its title."""
+
+    slug: str
+    title: str
+    words: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,11 +239,15 @@ class AskedAbout:
 
 @dataclass(frozen=True, slots=True)
 class LogLinks:
-    """Ways to lines of the log: within the page where it shows them, else to its own pages."""
+    """Ways to lines of the log: within the page where it shows them, else to its own pages.
+
+    `home` is the file that a line is of where none is named; "" where each has to be named.
+    """
 
     answer_id: str
     files: tuple[str, ...]
     shown: frozenset[tuple[str, int]] = frozenset()
+    home: str = ""
 
     def to(self, file: str, line: int) -> str:
         """Return the address of a line."""
@@ -217,6 +259,11 @@ class LogLinks:
             return fragment
         return f"{reverse('log-page', args=[self.answer_id, number])}?line={line}{fragment}"
 
+    def place(self, file: str, line: int, text: str = "") -> Place:
+        """Return a line with its address."""
+        other = "" if file == self.home else file
+        return Place(file, line, self.to(file, line), other, text)
+
 
 @dataclass(frozen=True, slots=True)
 class VerdictPage:
@@ -226,15 +273,15 @@ class VerdictPage:
     verdict: Mapping[str, Any]
     title: str
     label: Label
+    headline: Headline
     telling: Place | None
     has_short_page: bool
     confidence: str
     rank_basis: str
     placeholders: tuple[str, ...]
     frames: tuple[Frame, ...]
-    proofs: tuple[Proof, ...]
     why: str
-    why_not: tuple[str, ...]
+    why_not: tuple[Reason, ...]
     consequences: tuple[Other, ...]
     possibilities: tuple[Possibility, ...]
     nearest: tuple[Near, ...]
@@ -246,6 +293,7 @@ class VerdictPage:
     asked_about: AskedAbout | None
     links: LogLinks
     many_files: bool
+    stack: Mapping[str, str]
     hidden: tuple[Hidden, ...]
     hidden_besides: int
 
@@ -253,6 +301,16 @@ class VerdictPage:
     def louder_lines(self) -> int:
         """How often the log tells of what only followed."""
         return sum(each.count for each in self.consequences)
+
+    @property
+    def shared_for(self) -> str:
+        """What speaks for each of the possibilities alike; "" where they differ."""
+        return _shared(each.speaks_for for each in self.possibilities)
+
+    @property
+    def shared_against(self) -> str:
+        """What speaks against each of the possibilities alike; "" where they differ."""
+        return _shared(each.speaks_against for each in self.possibilities)
 
 
 def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
@@ -262,31 +320,37 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
     evidence = primary.get("evidence", ())
     reader = LogReader([file.name for file in answer.about.files], answer.read_file)
     excerpts = Excerpts(reader, evidence).of_evidence()
-    links = LogLinks(answer.id, reader.names, frozenset(_lines_shown(excerpts)))
+    links = LogLinks(
+        answer.id, reader.names, frozenset(_lines_shown(excerpts)), _home(reader.names, excerpts)
+    )
+    place = links.place
     titles = _titles(answer, verdict)
-    place = _place_maker(links)
-    groups = group_ranks(verdict["ranks"])
+    groups = merge_silent(group_ranks(verdict["ranks"]), ranks_singled_out(verdict))
     lines_of = {file.name: file.lines for file in answer.about.files}
     moments = Moments(reader, compiled().envelopes)
     drawing = draw(verdict, groups, lines_of, moments.at, by_lines=by_lines)
-    fates = tuple(_fate_rows(groups, drawing, titles, place))
+    # One rank that failed first is told of where the page opens.
+    alone = drawing is None and [group.fate for group in groups] == ["initiated"]
+    fates = () if alone else tuple(_fate_rows(groups, drawing, titles, place))
     label = OUTCOMES[verdict["outcome"]]
-    why, why_not = _why_parts(primary.get("why", ""), titles.values())
+    why, reasons = _why_parts(primary.get("why", ""), titles)
+    consequences = tuple(_others(verdict, titles, reasons, reader, place))
+    followed = {each.slug for each in consequences}
     return VerdictPage(
         answer=answer,
         verdict=verdict,
         title=(primary.get("failure") or {}).get("title", label.words),
         label=label,
-        telling=_telling(evidence, links),
+        headline=headline_of(primary.get("summary", "")),
+        telling=_telling(evidence, place),
         has_short_page=_has_short_page(primary.get("failure") or {}),
         confidence=CONFIDENCES.get(primary.get("confidence", ""), ""),
         rank_basis=RANK_BASES.get(primary.get("rank_basis") or "", ""),
         placeholders=_placeholders(verdict["fix"] or {}),
         frames=tuple(_frames(answer, verdict, excerpts, links)),
-        proofs=tuple(_proofs(evidence, place)),
         why=why,
-        why_not=why_not,
-        consequences=tuple(_others(verdict, titles, reader, place)),
+        why_not=tuple(each for slug, each in reasons.items() if slug not in followed),
+        consequences=consequences,
         possibilities=tuple(_possibilities(verdict["hypotheses"], titles)),
         nearest=_nearest(verdict["outcome"], evidence),
         recovered=tuple(_survived(verdict["recovered"], titles, reader.names, place)),
@@ -302,6 +366,7 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
         asked_about=_asked_about(answer.asked_about, verdict, titles),
         links=links,
         many_files=len(answer.about.files) > 1,
+        stack={STACK_NAMES.get(part, part): value for part, value in verdict["stack"].items()},
         hidden=tuple(
             Hidden(each.placeholder, KINDS[each.kind], place(each.file, each.line), each.count)
             for each in answer.about.replacements
@@ -310,10 +375,25 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
     )
 
 
+def headline_of(summary: str) -> Headline:
+    """Part the summary of a verdict from the place in the code that it names."""
+    found = _RAISED_AT.match(summary)
+    if found is None:
+        return Headline(summary, summary, "")
+    return Headline(found[1] + found[3], found[1], found[2])
+
+
 def _lines_shown(excerpts: Iterable[Excerpt]) -> Iterable[tuple[str, int]]:
     for excerpt in excerpts:
         for run in excerpt.shown:
             yield from ((excerpt.file, line) for line in run)
+
+
+def _home(files: Sequence[str], excerpts: Sequence[Excerpt]) -> str:
+    """Return the file that lines are of where none is named: the one, or the one with evidence."""
+    if len(files) == 1:
+        return files[0]
+    return excerpts[0].file if len(excerpts) == 1 else ""
 
 
 def _frames(
@@ -323,14 +403,16 @@ def _frames(
         file = answer.about.files[excerpt.file_number - 1]
         marked = marked_lines(verdict, file.name)
         gutter = stand_for(file, marked, excerpt.shown, links.to, _GUTTER_APART)
-        yield Frame(excerpt, gutter if len(excerpt.pieces) > 1 else None)
+        proofs = tuple(_proofs((verdict["primary"] or {})["evidence"], file.name, links.place))
+        yield Frame(excerpt, gutter if len(excerpt.pieces) > 1 else None, proofs)
 
 
-def _telling(evidence: Sequence[Mapping[str, Any]], links: LogLinks) -> Place | None:
+def _telling(
+    evidence: Sequence[Mapping[str, Any]], place: Callable[[str, int, str], Place]
+) -> Place | None:
     """Return the line that says it best."""
     for each in evidence[:1]:
-        href = links.to(each["file"], each["line"])
-        return Place(each["file"], each["line"], href, text=each["text"].strip())
+        return place(each["file"], each["line"], each["text"].strip())
     return None
 
 
@@ -356,21 +438,30 @@ def _titles(answer: Answer, verdict: Mapping[str, Any]) -> Mapping[str, str]:
     return {slug: known.get(slug, slug) for slug in slugs}
 
 
-def _why_parts(why: str, titles: Iterable[str]) -> tuple[str, tuple[str, ...]]:
+def _shared(texts: Iterable[str]) -> str:
+    """Return the text that several have alike; "" where they differ, or there is but one."""
+    all_of_them = list(texts)
+    return all_of_them[0] if len(all_of_them) > 1 and len(set(all_of_them)) == 1 else ""
+
+
+def _why_parts(why: str, titles: Mapping[str, str]) -> tuple[str, Mapping[str, Reason]]:
     """Part the engine's reasons: those for the verdict, and those against each other failure.
 
     A sentence that begins with the title of another failure is about that one.
     """
     starts = sorted(
-        found.start(1)
-        for title in set(titles)
+        (found.start(1), slug)
+        for slug, title in titles.items()
         for found in re.finditer(rf"(?:^|\. )({re.escape(title)} )", why)
     )
     if not starts:
-        return why, ()
-    ends = [*starts[1:], len(why)]
-    parts = (why[start:end].strip() for start, end in zip(starts, ends, strict=True))
-    return why[: starts[0]].strip(), tuple(parts)
+        return why, {}
+    ends = [*(start for start, _slug in starts[1:]), len(why)]
+    reasons = {}
+    for (start, slug), end in zip(starts, ends, strict=True):
+        words = why[start:end].removeprefix(titles[slug]).strip()
+        reasons[slug] = Reason(slug, titles[slug], words)
+    return why[: starts[0][0]].strip(), reasons
 
 
 def _placeholders(fix: Mapping[str, Any]) -> tuple[str, ...]:
@@ -380,10 +471,11 @@ def _placeholders(fix: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _proofs(
-    evidence: Sequence[Mapping[str, Any]], place: Callable[[str, int], Place]
+    evidence: Iterable[Mapping[str, Any]], file: str, place: Callable[[str, int], Place]
 ) -> Iterable[Proof]:
     for each in evidence:
-        yield Proof(place(each["file"], each["line"]), ROLES[each["role"]], each["rank"])
+        if each["file"] == file:
+            yield Proof(place(file, each["line"]), ROLES[each["role"]], each["rank"])
 
 
 def _skews(seconds: Mapping[str, float]) -> str:
@@ -400,22 +492,18 @@ def _skews(seconds: Mapping[str, float]) -> str:
     return ", ".join(named) + (f", {rest} more by less" if rest else "")
 
 
-def _place_maker(links: LogLinks) -> Callable[[str, int], Place]:
-    def place(file: str, line: int) -> Place:
-        return Place(file, line, links.to(file, line))
-
-    return place
-
-
 def _others(
     verdict: Mapping[str, Any],
     titles: Mapping[str, str],
+    reasons: Mapping[str, Reason],
     reader: LogReader,
     place: Callable[[str, int], Place],
 ) -> Iterable[Other]:
     root = ((verdict["primary"] or {}).get("failure") or {}).get("slug")
     for each in verdict["consequences"]:
         by = each["explained_by"]
+        follows = titles[by] if by and by not in (root, each["failure"]) else ""
+        reason = reasons.get(each["failure"])
         yield Other(
             slug=each["failure"],
             title=titles[each["failure"]],
@@ -424,7 +512,8 @@ def _others(
             count=each["count"],
             first=place(each["file"], each["first_line"]),
             text=reader.line(each["file"], each["first_line"]),
-            follows=titles[by] if by and by not in (root, each["failure"]) else "",
+            follows=follows,
+            reason=reason.words if reason and not follows else "",
         )
 
 
@@ -501,11 +590,16 @@ def _fate_row(
         first=first,
         last=last,
         files=len(group.spans),
-        times="\n\N{EN DASH} ".join(
-            dict.fromkeys(filter(None, (group.first_time, group.last_time)))
-        ),
+        times=_times_in_words(group.first_time, group.last_time),
         happenings=happenings,
     )
+
+
+def _times_in_words(first: str, last: str) -> str:
+    """Return the stamps of the first and the last line, as far as the two bear one."""
+    if not first or not last:
+        return f"from {first}" if first else f"until {last}" if last else ""
+    return first if first == last else f"{first}\n\N{EN DASH} {last}"
 
 
 def _few_hosts(hosts: Sequence[str]) -> tuple[str, ...]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any
 
 from diagnosis.engine.verdict import FATES
 
-__all__ = ["MOST_GROUPS", "RankGroup", "Span", "group_ranks"]
+__all__ = ["MOST_GROUPS", "RankGroup", "Span", "group_ranks", "merge_silent"]
 
 MOST_GROUPS = 24
 # Of so many files at either end of a group's time it is asked when their lines were printed.
@@ -84,6 +85,22 @@ def group_ranks(fates: Sequence[Mapping[str, Any]]) -> tuple[RankGroup, ...]:
         )
 
     return tuple(_group(group) for group in sorted(groups.values(), key=place))
+
+
+def merge_silent(groups: Sequence[RankGroup], singled_out: frozenset[int]) -> tuple[RankGroup, ...]:
+    """Take neighbours together that printed no line and share fate and host.
+
+    What befell a rank that is `singled_out` befell no other: it stays by itself.
+    """
+
+    def alike(group: RankGroup) -> object:
+        is_silent = not group.spans and singled_out.isdisjoint(group.ranks)
+        return (group.fate, group.hosts) if is_silent else group.ranks
+
+    runs = (list(run) for _alike, run in groupby(groups, key=alike))
+    return tuple(
+        replace(run[0], ranks=tuple(rank for group in run for rank in group.ranks)) for run in runs
+    )
 
 
 def _order(fate: Mapping[str, Any]) -> tuple[int, int]:

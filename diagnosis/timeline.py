@@ -14,7 +14,7 @@ from diagnosis.number_runs import ranks_in_words
 from diagnosis.rank_groups import RankGroup
 from diagnosis.timeline_axis import Axis, Clock, Moment, Place, measure
 
-__all__ = ["KINDS", "LETTERS", "Event", "Lane", "Mark", "Timeline", "draw"]
+__all__ = ["KINDS", "LETTERS", "Event", "Lane", "Mark", "Timeline", "draw", "ranks_singled_out"]
 
 # What an event is to the run, in the words of the page.
 KINDS: Mapping[str, str] = {
@@ -147,6 +147,16 @@ class Timeline:
         return tuple(kind for kind in KINDS if kind in found)
 
     @property
+    def has_crowds(self) -> bool:
+        """Whether one of its marks stands for several events, at places of their own."""
+        return any(len(set(mark.places)) > 1 for lane in self.lanes for mark in lane.marks)
+
+    @property
+    def has_broken_bars(self) -> bool:
+        """Whether a part of one of its bars is hatched."""
+        return any(lane.bar.broken for lane in self.lanes if lane.bar)
+
+    @property
     def fates(self) -> tuple[str, ...]:
         """The fates in it, each once."""
         found = {lane.fate for lane in self.lanes}
@@ -185,6 +195,11 @@ def draw(
     hosts = {host for group in groups for host in group.hosts}
     lanes = tuple(_lane(row, axis, _TOP + n * _LANE_HEIGHT) for n, row in enumerate(rows))
     return Timeline(axis, lanes, clocks_known=len(hosts) < 2 or hosts <= skews.keys())
+
+
+def ranks_singled_out(verdict: Mapping[str, Any]) -> frozenset[int]:
+    """Return the ranks to which something happened that happened to no other."""
+    return frozenset(event.ranks[0] for event in _events(verdict) if len(event.ranks) == 1)
 
 
 def _events(verdict: Mapping[str, Any]) -> Iterator[Event]:

@@ -26,6 +26,8 @@ _SHARE_OF_EVENTS = 0.25
 _BACKWARDS_SECONDS = 5.0
 _DATED = frozenset(("date", "date_without_year"))
 _NEAR_AN_END = 25.0
+# In percent, at both ends: what stands there stays clear of what is beside it.
+_MARGIN = 1.5
 # Lengths of time: how many seconds make one, its sign, and what the rest is told in.
 _UNITS = ((86_400, "d", 3600, "h"), (3600, "h", 60, "min"), (60, "min", 1, "s"))
 
@@ -88,7 +90,7 @@ class Axis:
         if self.high <= self.low:
             return 50.0
         share = (position - self.low) / (self.high - self.low)
-        return round(100 * min(max(share, 0.0), 1.0), 2)
+        return round(_MARGIN + (100 - 2 * _MARGIN) * min(max(share, 0.0), 1.0), 2)
 
     def is_before(self, place: Place) -> bool:
         """Say whether a place stands before the axis begins."""

@@ -46,8 +46,8 @@ def _blocks(page: VerdictPage, origin: str) -> Iterator[str]:
         yield _code("\n".join(_line(each, page) for each in primary["evidence"]))
     yield from _why(page)
     if page.possibilities:
-        yield "**What else it may be**"
-        yield "\n".join(map(_possibility, page.possibilities))
+        yield f"**What else it may be.**{_shared(page)}"
+        yield "\n".join(_possibility(each, page) for each in page.possibilities)
     if page.nearest:
         yield "**The nearest known failures; none of them matches**"
         yield "\n".join(map(_near, page.nearest))
@@ -79,7 +79,7 @@ def _why(page: VerdictPage) -> Iterator[str]:
     if page.why:
         yield f"**Why.** {_plain(page.why)}"
     if page.why_not:
-        yield "\n".join(f"- {_plain(each)}" for each in page.why_not)
+        yield "\n".join(f"- {_plain(f'{each.title} {each.words}')}" for each in page.why_not)
 
 
 def _line(evidence: Mapping[str, Any], page: VerdictPage) -> str:
@@ -87,15 +87,20 @@ def _line(evidence: Mapping[str, Any], page: VerdictPage) -> str:
     return f"{file}{evidence['line']}: {evidence['text']}"
 
 
-def _possibility(possibility: Possibility) -> str:
-    return "\n".join(
-        (
-            f"- {_plain(possibility.title)}",
-            f"  - for it: {_with_code(possibility.speaks_for)}",
-            f"  - against it: {_with_code(possibility.speaks_against)}",
-            f"  - collect next: {_with_code(possibility.collect_next)}",
-        )
-    )
+def _shared(page: VerdictPage) -> str:
+    speaks_for = page.shared_for and f" For all of them: {_with_code(page.shared_for)}"
+    against = page.shared_against and f" Against all of them: {_with_code(page.shared_against)}"
+    return speaks_for + against
+
+
+def _possibility(possibility: Possibility, page: VerdictPage) -> str:
+    told = {
+        "for it": "" if page.shared_for else possibility.speaks_for,
+        "against it": "" if page.shared_against else possibility.speaks_against,
+        "collect next": possibility.collect_next,
+    }
+    lines = (f"  - {name}: {_with_code(words)}" for name, words in told.items() if words)
+    return "\n".join((f"- {_plain(possibility.title)}", *lines))
 
 
 def _near(near: Near) -> str:
@@ -106,8 +111,9 @@ def _near(near: Near) -> str:
 def _other(other: Other, page: VerdictPage) -> str:
     place = f"line {other.first.line}" + (f" of {other.first.file}" if page.many_files else "")
     who = ", ".join(filter(None, (other.ranks, _plain(other.hosts))))
+    told = _plain(f" {other.reason.rstrip('.')}") if other.reason else f" ({who})" if who else ""
     times = f", {other.count} times" if other.count > 1 else ""
-    return f"- {_plain(other.title)}{f' ({who})' if who else ''}{times}, first on {_plain(place)}"
+    return f"- {_plain(other.title)}{told}{times}, first on {_plain(place)}"
 
 
 def _fate(row: FateRow) -> str:

@@ -38,7 +38,8 @@ _COMMANDS = frozenset({"bash", "console", "sh"})
 _LOGS = frozenset({"", "text"})
 
 _LINE_PART = re.compile(r"[^\n]*\n|[^\n]+")
-_HYPHENATED = re.compile(r"[^\s-]*-\S*")
+# Words that a browser would break: at a hyphen, or where they meet the end of a short line.
+_BREAKABLE = re.compile(r"[^\s-]*-\S*|\S{12,}")
 
 
 def code_block(code: str, language: str) -> str:
@@ -58,7 +59,7 @@ def whole_words(markup: str) -> str:
 
     `markup` is escaped text without tags.
     """
-    return _HYPHENATED.sub(rf'<span class="{_WORD}">\g<0></span>', markup)
+    return _BREAKABLE.sub(rf'<span class="{_WORD}">\g<0></span>', markup)
 
 
 def command_lines(markup: str) -> str:

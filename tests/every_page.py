@@ -10,6 +10,7 @@ import datetime as dt
 import re
 import time
 from collections.abc import Iterator, Mapping
+from itertools import count
 from pathlib import Path
 
 from allauth.account.forms import SetPasswordForm
@@ -110,7 +111,8 @@ def _answer(job: Job) -> Job:
 
 
 def _sent(address: str, *logs: bytes, **more: str) -> Job:
-    uploads = tuple(Upload(f"rank_{number}.log", log) for number, log in enumerate(logs))
+    names = ("run.log",) if len(logs) == 1 else (f"rank_{number}.log" for number in count())
+    uploads = tuple(Upload(name, log) for name, log in zip(names, logs, strict=False))
     return submit(Submission("", uploads, **more), Sender(ANONYMOUS, Visitor(address, None)))
 
 
@@ -285,7 +287,7 @@ def _history() -> Pages:
     for log in (*logs, logs[0] + b"epoch 2 was the last\n"):
         yield from _kept(client, account, log)
     yield "history", client.get("/account/history/")
-    yield "history, nothing like it", client.get("/account/history/?label=nosuch")
+    yield "history, nothing like it", client.get("/account/history/?project=nosuch")
     yield "account with a history", client.get("/account/")
 
 

@@ -25,7 +25,12 @@ _ADDRESS = re.compile(r"/failures/([\w-]+)", re.ASCII)
 class FeedbackForm(forms.Form):
     """Asks which failure it was, and for whatever else helps; one of both is needed."""
 
-    suggested = forms.CharField(label="Which failure was it?", max_length=200, required=False)
+    suggested = forms.CharField(
+        label="Which failure was it?",
+        help_text="Its name, or the address of its page here, if it has one.",
+        max_length=200,
+        required=False,
+    )
     words = forms.CharField(
         label="What did we miss?",
         max_length=_MOST_WORDS,

@@ -89,6 +89,7 @@ def judge(
     survived = {id(each.event) for each in recovered}
     standing = [_demoted(event, forced) for event in events if id(event) not in survived]
     standing = _without_bare_exits(standing)
+    standing = _without_aftermath(standing, catalogue)
     standing = _without_general(standing, catalogue)
     interrupted = _interrupted(standing, clock)
     if interrupted is not None:
@@ -168,6 +169,38 @@ def _without_bare_exits(events: Sequence[Event]) -> list[Event]:
         with_role(event, "summary") if unmarked and _is_uncaught(event) else event
         for event in events
     ]
+
+
+def _without_aftermath(events: Sequence[Event], catalogue: Catalogue) -> list[Event]:
+    """Return what nobody knows as mere exits where the same process had raised a symptom before.
+
+    Threads and teardown go on to raise exceptions in a process that is about to end. Who only
+    waited for a peer, or lost one, may have been hurt by what is raised later.
+    """
+    raised = [
+        event
+        for event in events
+        if event.role == "symptom"
+        and event.raised is not None
+        and not event.reported
+        and event.failure is not None
+        and catalogue.failures[event.failure].category != "communication"
+    ]
+    several = any(event.subject.rank is not None or event.role == "summary" for event in events)
+    return [
+        with_role(event, "exit")
+        if event.role == "cause"
+        and event.failure is None
+        and any(_is_of_one_process(event, other, several=several) for other in raised)
+        else event
+        for event in events
+    ]
+
+
+def _is_of_one_process(later: Event, earlier: Event, *, several: bool) -> bool:
+    """Say whether one process printed both, in this order; `several` says that there are more."""
+    known = later.subject.rank is not None or not several
+    return known and later.subject.identity == earlier.subject.identity and earlier.key < later.key
 
 
 def _is_uncaught(event: Event) -> bool:

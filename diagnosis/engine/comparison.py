@@ -174,13 +174,18 @@ def _differing(scene: Scene, slug: str, name: str) -> Event | None:
     for each in scene.observations:
         captured = each.captures
         if _told_whole(each, "seq", name) and captured.get("op") not in _UNEVEN_OPERATIONS:
-            group = capture(_GROUP, each.line.facts.message).get("group", "")
-            same = (captured["seq"], group) + ((captured["op"],) if name != "op" else ())
+            operation = () if name == "op" else (captured["op"],)
+            same = (captured["seq"], _group_of(scene, each), *operation)
             kinds.setdefault(same, {}).setdefault(captured[name], each)
     for values in kinds.values():
         if len(values) > 1:
             return scene.event(slug, [_witness(scene, each, "cause") for each in values.values()])
     return None
+
+
+def _group_of(scene: Scene, observation: Observation) -> str:
+    text = scene.log.around(observation.line, observation.hit)
+    return capture(_GROUP, text).get("group", "")
 
 
 def _told_whole(observation: Observation, *names: str) -> bool:
@@ -206,11 +211,12 @@ def _one_rank_ran_out(scene: Scene, slug: str) -> Event | None:
 def _left_early(scene: Scene, slug: str) -> Event | None:
     complaints = scene.complaints(TIMEOUTS | LOST_PEERS)
     failed = {end.subject.rank for end in scene.ends if end.is_failure}
+    observed = {each.key for each in scene.observations}
     for rank in scene.silent:
         last = scene.last_line(rank)
         if last is None or rank in failed or not complaints:
             continue
-        if _says_that_it_leaves(last):
+        if last.key not in observed and _says_that_it_leaves(last):
             lines = [Witness(last, last.end, "cause", rank), *_witnesses(complaints)]
             return scene.event(slug, lines, rank, "printed")
     return None
@@ -224,33 +230,81 @@ def _says_that_it_leaves(line: Line) -> bool:
 
 
 def _lags_behind(scene: Scene, slug: str) -> Event | None:
-    """Compare the last collective that each rank enqueued; the one below the others ran less."""
-    enqueued: dict[int, tuple[int, Observation]] = {}
+    """One rank is a collective behind the others of its group, and no work between steps is told.
+
+    The number says who is late; that it ran out of batches is the likeliest reason of several.
+    """
+    behind = _rank_behind(scene)
+    if behind is None or _is_at_work(scene):
+        return None
+    return scene.event(slug, behind, behind[0].rank, "derived", inferred=True)
+
+
+def _rank_behind(scene: Scene) -> list[Witness] | None:
+    """Return the last collective of the one rank that enqueued less than all others, and theirs.
+
+    Numbers count within a process group. Of several groups in which one is behind, none is chosen.
+    """
+    found = [
+        lines for ranks in _enqueued(scene).values() if (lines := _behind(scene, ranks)) is not None
+    ]
+    return found[0] if len({lines[0].rank for lines in found}) == 1 else None
+
+
+def _enqueued(scene: Scene) -> Mapping[str, Mapping[int, tuple[int, Observation]]]:
+    """Return by group and rank the highest number that a rank enqueued, and who says so."""
+    groups: dict[str, dict[int, tuple[int, Observation]]] = {}
     for each in scene.observations:
         rank = scene.rank_of.get(each.key)
         number = each.captures.get("last_enqueued", "")
         told = number.isdigit() and _told_whole(each, "last_enqueued")
         if rank is not None and told and each.failure in TIMEOUTS:
+            enqueued = groups.setdefault(_group_of(scene, each), {})
             known = enqueued.get(rank)
             if known is None or int(number) > known[0]:
                 enqueued[rank] = int(number), each
-    if len(enqueued) < 2:
-        return None
+    return groups
+
+
+def _behind(scene: Scene, enqueued: Mapping[int, tuple[int, Observation]]) -> list[Witness] | None:
     lowest = min(number for number, _ in enqueued.values())
     behind = [rank for rank, (number, _) in enqueued.items() if number == lowest]
-    if len(behind) != 1 or len(behind) == len(enqueued):
+    if len(behind) != 1 or len(enqueued) < 2:
         return None
-    (rank,) = behind
     ahead = max(enqueued.items(), key=lambda item: (item[1][0], -item[0]))[1][1]
-    lines = [
-        _witness(scene, enqueued[rank][1], "cause"),
+    return [
+        _witness(scene, enqueued[behind[0]][1], "cause"),
         _witness(scene, ahead, "symptom"),
     ]
-    return scene.event(slug, lines, rank, "derived")
+
+
+def _is_at_work(scene: Scene) -> bool:
+    """Say whether what was printed last before the time-outs is work that is done between steps."""
+    first = min(scene.complaints(TIMEOUTS), key=lambda event: event.key, default=None)
+    line = None if first is None else _line_above(scene.log, first.first)
+    return line is not None and _PART.search(line.facts.message) is not None
+
+
+def _line_above(log: Log, line: Line) -> Line | None:
+    """Return the nearest line above that is not blank."""
+    for _ in range(_LINES_ABOVE):
+        if line.start == 0:
+            return None
+        line = log.line_at(line.file, line.start - 1)
+        if line.facts.message.strip():
+            return line
+    return None
 
 
 def _one_rank_stalled(scene: Scene, slug: str) -> Event | None:
-    """All ranks but one time out, and that one neither says anything nor leaves of itself."""
+    """All ranks but one time out, and that one neither says anything nor leaves of itself.
+
+    Or it is a collective behind the others, which says the same of it.
+    """
+    behind = _rank_behind(scene)
+    if behind is not None:
+        lines = [witness._replace(role="symptom") for witness in behind]
+        return scene.event(slug, lines, lines[0].rank, "derived")
     timeouts = scene.complaints(TIMEOUTS)
     silent = scene.silent
     if len(silent) != 1 or not timeouts:

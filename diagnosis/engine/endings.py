@@ -11,7 +11,7 @@ from diagnosis.engine.matches import capture
 from diagnosis.engine.probes import ENDINGS, Ending, signal_number
 from diagnosis.engine.subjects import Subject, Subjects
 
-__all__ = ["ProcessEnd", "read_ends"]
+__all__ = ["ProcessEnd", "pids_accounted_for", "read_ends"]
 
 # 128 + n is how a shell reports signal n (POSIX, Exit Status for Commands).
 _SHELL_SIGNAL_BASE = 128
@@ -60,6 +60,16 @@ def read_ends(log: Log, subjects: Subjects) -> list[ProcessEnd]:
         replace(end, told=end.subject.pid in told, forced=end.subject.pid in forced) for end in ends
     )
     return sorted(marked, key=lambda end: end.line.key)
+
+
+def pids_accounted_for(log: Log) -> frozenset[int]:
+    """Return the processes that a launcher saw end, or told to end: it knew that they lived."""
+    return frozenset(
+        int(captures["pid"])
+        for ending in ENDINGS
+        for _line, captures in _lines(log, ending)
+        if captures.get("pid")
+    )
 
 
 def _lines(log: Log, ending: Ending) -> Iterator[tuple[Line, Mapping[str, str]]]:

@@ -128,7 +128,7 @@ def read_entries(folder: Path = FOLDER) -> Entries:
     families = sorted(folder.glob("[!_]*.yaml"))
     entries = Entries(
         times=tuple(times),
-        paths=tuple(_read(folder / "_paths.yaml", pieces, _path_pattern, ("sets",))),
+        paths=tuple(_read(folder / "_paths.yaml", pieces, _path_pattern, ("sets", "layout"))),
         identities=tuple(
             _read(folder / "_identities.yaml", pieces, _identity, ("captures", *_OF_IDENTITY))
         ),
@@ -250,7 +250,9 @@ def _time_format(body: _Body, pattern: str, where: str) -> TimeFormat:
 
 def _path_pattern(body: _Body, pattern: str, where: str) -> PathPattern:
     _check_groups(pattern, SOURCE_FIELDS, where)
-    return PathPattern(body["name"], pattern, _sets(body, where))
+    return PathPattern(
+        body["name"], pattern, _sets(body, where), layout=body.get("layout", False) is True
+    )
 
 
 def _identity(body: _Body, pattern: str, where: str) -> IdentityPattern:

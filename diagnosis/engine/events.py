@@ -36,6 +36,8 @@ _PEER_WORDS = (
     "remote process exited",
     "wait timeout after",
     "DistBackendError",
+    # asyncio cancels what waits on a task that failed.
+    "CancelledError",
 )
 
 

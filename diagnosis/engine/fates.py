@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from signal import SIGTERM
 
-from diagnosis.engine.causality import Judgement
+from diagnosis.engine.causality import Judgement, ranks_of
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event
 from diagnosis.engine.identities import Identities
@@ -137,16 +137,20 @@ def words_of_fate(
         ("stalled_waiting", set(_ranks_with_role(judgement, "symptom"))),
     ):
         words.update((rank, fate) for rank in ranks if rank in words)
-    if initiating_rank in words:
-        words[initiating_rank] = "initiated"
+    first = _failed_alike(judgement) if initiating_rank is None else [initiating_rank]
+    words.update((rank, "initiated") for rank in first if rank in words)
     return words
 
 
+def _failed_alike(judgement: Judgement) -> Sequence[int]:
+    """Return the ranks that failed of themselves and alike, none of them known to be the first."""
+    own = [event for event in judgement.reports if event.role in ("cause", "crash")]
+    return ranks_of(own)
+
+
 def _ranks_with_role(judgement: Judgement, role: str) -> Iterator[int]:
-    events = [each.event for each in judgement.explained]
-    if judgement.root is not None:
-        events.extend((judgement.root, *judgement.peers))
-    for event in events:
+    explained = (each.event for each in judgement.explained)
+    for event in (*explained, *judgement.reports, *judgement.rivals):
         if event.role == role and event.subject.rank is not None:
             yield event.subject.rank
 

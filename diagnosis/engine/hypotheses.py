@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.causality import ranks_of
+from diagnosis.engine.endings import pids_accounted_for
 from diagnosis.engine.events import Event
 from diagnosis.engine.findings import Findings
 from diagnosis.engine.log import Log
@@ -63,6 +64,7 @@ _FIT = {
     _LINK: (3, 1, 2),
     _ORDER: (4, 4, 4),
 }
+_WORST_FIT = 5
 # What a log holds of a system, by the first word of the system's name.
 _TRACES = {
     "Kubernetes": (b"kubelet", b"kubectl", b"kubernetes", b"k8s", b"[pod/"),
@@ -84,9 +86,10 @@ class _Situation:
 
     `silent` are the ranks that report nothing, or the one at fault; `unseen` those of them that are
     not in the log at all, though a higher one is or the number of ranks is told. `everyone` says
-    that every rank of a known number reports it, `counted` that the number is known. `waiting` is
-    the one collective in which all that report it wait. `traces` are the keys of `_TRACES` that
-    the log holds.
+    that every rank of a known number reports it, `counted` that the number is known. `waits` says
+    that the symptom is a wait for others, or their loss; `waiting` is the one collective in which
+    all that report it wait. `accounted` says that the launcher knew of as many processes as there
+    are ranks, until it ended them. `traces` are the keys of `_TRACES` that the log holds.
     """
 
     reporting: tuple[int, ...]
@@ -95,7 +98,9 @@ class _Situation:
     hosts: tuple[str, ...]
     everyone: bool
     counted: bool
+    waits: bool
     waiting: str | None
+    accounted: bool
     traces: frozenset[str]
 
 
@@ -113,13 +118,21 @@ def _always(_seen: _Situation) -> bool:
 
 
 _FOR = (
-    _Clue(_ENDED, lambda seen: seen.unseen, "{unseen}: not in this log, nor how it ended."),
     _Clue(
         _ENDED,
-        lambda seen: seen.silent,
-        "{silent}: no word of a failure, as where a process is ended from outside.",
+        lambda seen: seen.unseen and not seen.accounted,
+        "{unseen}: not in this log, nor how it ended.",
     ),
-    _Clue(_HELD, lambda seen: seen.silent, "{silent}: no word, while the others wait."),
+    _Clue(
+        _ENDED,
+        lambda seen: seen.silent and not seen.accounted,
+        "No error in the words of {silent_too}, as when something outside ends a process.",
+    ),
+    _Clue(
+        _HELD,
+        lambda seen: seen.silent and seen.waits,
+        "{silent}: no word, while the others wait.",
+    ),
     _Clue(
         _HELD,
         lambda seen: seen.waiting and not seen.everyone,
@@ -142,8 +155,13 @@ _AGAINST = (
     ),
     _Clue(
         _ENDED,
+        lambda seen: seen.accounted,
+        "The launcher found the others alive when it stopped them.",
+    ),
+    _Clue(
+        _ENDED,
         lambda seen: not seen.everyone,
-        "No line of this log tells it; {system} would.",
+        "{system} would tell of it; no line of this log does.",
     ),
     _Clue(
         _HELD,
@@ -243,11 +261,13 @@ def _possible_causes(findings: Findings, root: Event) -> Iterable[Hypothesis]:
     """Yield the causes that the catalogue knows for the root, the most plausible first."""
     failures = findings.catalogue.failures
     symptom = failures[root.failure or ""]
-    named = (*symptom.consequence_of, *(each.slug for each in symptom.looks_like))
-    known = (failures[slug] for slug in dict.fromkeys(named) if slug in failures)
+    causes = dict.fromkeys(symptom.consequence_of)
+    # What is only taken for it may be behind it if it is a cause.
+    alike = (each.slug for each in symptom.looks_like if each.slug not in causes)
+    wanted = {**dict.fromkeys(causes, ("cause", "symptom")), **dict.fromkeys(alike, ("cause",))}
     seen = _situation(findings)
     ordered = sorted(
-        (failure for failure in known if failure.role in ("cause", "symptom")),
+        (failures[slug] for slug, roles in wanted.items() if failures[slug].role in roles),
         key=lambda each: _implausibility(each, seen),
     )
     for failure in ordered[:HYPOTHESES]:
@@ -260,10 +280,11 @@ def _possible_causes(findings: Findings, root: Event) -> Iterable[Hypothesis]:
 
 
 def _situation(findings: Findings) -> _Situation:
-    events = findings.judgement.reports
+    log, events = findings.log, findings.judgement.reports
     reporting = tuple(ranks_of(events))
     world = findings.coverage.world_size
     silent = _silent_ranks(findings)
+    ranks = world or max((*reporting, *silent), default=-1) + 1
     return _Situation(
         reporting=reporting,
         silent=silent,
@@ -271,9 +292,16 @@ def _situation(findings: Findings) -> _Situation:
         hosts=tuple(sorted({event.subject.host for event in events if event.subject.host})),
         everyone=world is not None and len(reporting) > 1 and set(reporting) >= set(range(world)),
         counted=world is not None,
+        waits=any(_category(findings, event) == "communication" for event in events),
         waiting=_waiting(events),
-        traces=frozenset(name for name, words in _TRACES.items() if _holds(findings.log, words)),
+        accounted=findings.initiator.rank is None and 0 < ranks <= len(pids_accounted_for(log)),
+        traces=frozenset(name for name, words in _TRACES.items() if _holds(log, words)),
     )
+
+
+def _category(findings: Findings, event: Event) -> str | None:
+    failure = findings.failure_of(event)
+    return None if failure is None else failure.category
 
 
 def _holds(log: Log, words: Sequence[bytes]) -> bool:
@@ -282,18 +310,33 @@ def _holds(log: Log, words: Sequence[bytes]) -> bool:
 
 
 def _silent_ranks(findings: Findings) -> tuple[int, ...]:
-    """Return the rank at fault, or else the ranks that report nothing or are not in this log."""
-    if findings.initiator.rank is not None:
-        return (findings.initiator.rank,)
+    """Return the rank at fault if it says nothing; if none is known, all that report nothing."""
+    first = findings.initiator.rank
+    if first is not None:
+        return () if first in _speaking(findings) else (first,)
     quiet = (each.rank for each in findings.fates if each.fate in ("torn_down", "finished"))
     return tuple(sorted({*quiet, *_unseen_ranks(findings)}))
 
 
+def _speaking(findings: Findings) -> set[int | None]:
+    """Return the ranks that tell of the symptom, or of what went with it, in their own words."""
+    explained = (each.event for each in findings.judgement.explained)
+    return {
+        event.subject.rank
+        for event in (*findings.judgement.reports, *explained)
+        if event.role != "summary"
+        and (event.raised is not None or not (event.reported or event.subject.named))
+    }
+
+
 def _unseen_ranks(findings: Findings) -> tuple[int, ...]:
-    """Return the ranks that there must have been and that the log does not show."""
+    """Return the ranks that there must have been and that the log does not show.
+
+    Where it shows none at all, none may have been started.
+    """
     seen = {each.rank for each in findings.fates if each.fate != "not_in_this_log"}
     world = findings.coverage.world_size or max(seen, default=-1) + 1
-    return tuple(rank for rank in range(world) if rank not in seen)
+    return tuple(rank for rank in range(world) if rank not in seen) if seen else ()
 
 
 def _waiting(events: Sequence[Event]) -> str | None:
@@ -316,7 +359,10 @@ def _way(failure: Failure) -> str:
 
 def _implausibility(failure: Failure, seen: _Situation) -> tuple[bool, int, int]:
     """Order causes by how well they fit; what belongs to a system that is not there comes last."""
-    missing, none_missing, waited_for = _FIT[_way(failure)]
+    way = _way(failure)
+    missing, none_missing, waited_for = _FIT[way]
+    if way == _ENDED and seen.accounted:
+        return _is_elsewhere(failure, seen), _WORST_FIT, 0
     fit = none_missing if not seen.silent else waited_for if seen.waiting else missing
     return _is_elsewhere(failure, seen), fit, 0 if failure.role == "cause" else 1
 

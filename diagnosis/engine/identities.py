@@ -296,12 +296,19 @@ def _own_names(sightings: Iterable[Sighting]) -> Mapping[str, str]:
     return {outer: found.pop() for outer, found in names.items() if len(found) == 1}
 
 
-def _labels_are_nodes(sightings: Iterable[Sighting]) -> bool:
-    """Say whether a launcher's label counts nodes: an agent, or another rank, stands behind it."""
+def _labels_are_nodes(sightings: Sequence[Sighting]) -> bool:
+    """Say whether a launcher's label counts nodes.
+
+    It does where an agent, or another rank, stands behind it; and where an agent speaks without a
+    label, for then each task that a later line names is one.
+    """
+    labelled = [seen for seen in sightings if _is_number(seen.source.label)]
+    if not labelled:
+        return any(seen.agent for seen in sightings)
     return any(
-        seen.agent or (seen.source.rank is not None and str(seen.source.rank) != _plain(label))
-        for seen in sightings
-        if _is_number(label := seen.source.label)
+        seen.agent
+        or (seen.source.rank is not None and str(seen.source.rank) != _plain(seen.source.label))
+        for seen in labelled
     )
 
 

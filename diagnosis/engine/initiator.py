@@ -12,6 +12,7 @@ from diagnosis.engine.fates import Roster
 from diagnosis.engine.identities import Identities
 from diagnosis.engine.log import Line
 from diagnosis.engine.peer_addresses import follow
+from diagnosis.engine.subjects import Subject
 from encyclopedia.catalogue import Catalogue
 
 __all__ = ["Initiator", "Processes", "find_initiator"]
@@ -88,8 +89,10 @@ def _find(
     if found.rank is not None:
         return found
     if root.role in _OWN_FAULTS:
-        alike = _reports_alike(judgement, processes.roster)
-        return found if alike else _by_ends(judgement, root, processes.ends) or found
+        if _reports_alike(judgement, processes.roster):
+            return found
+        by_ends = _by_ends(judgement, root, processes.ends, catalogue)
+        return by_ends or _by_silence(judgement, processes) or found
     return _by_addresses(judgement, processes) or found
 
 
@@ -164,17 +167,19 @@ def _without_rank(event: Event) -> Initiator:
 def _of_effects(judgement: Judgement, catalogue: Catalogue) -> Initiator | None:
     """Return the one rank on which the root's own effects show, where the root names none.
 
-    A thread or a device speaks without a rank; what it breaks in the same process has one. Lost
-    peers do not count: they are other processes.
+    A thread or a device speaks without a rank; what it breaks in the same process has one. Who
+    waited for a peer or lost one does not count: that is another process.
     """
     reasons = _REASONS_OF_DEVICES if _is_of_device(judgement, catalogue) else _REASONS
+    waiting = _waiting(judgement, catalogue)
     effects = [
         each.event
         for each in judgement.explained
         if each.reason in reasons
         and each.event.role in ("cause", "symptom")
         and each.event.failure is not None
-        and catalogue.failures[each.event.failure].category != "communication"
+        and not _is_wait(each.event, catalogue)
+        and each.event.subject.rank not in waiting
     ]
     ranks = ranks_of(effects)
     if len(ranks) != 1:
@@ -190,17 +195,33 @@ def _of_effects(judgement: Judgement, catalogue: Catalogue) -> Initiator | None:
     )
 
 
+def _waiting(judgement: Judgement, catalogue: Catalogue) -> set[int | None]:
+    """Return the ranks that say that they waited for a peer, or lost one."""
+    complaints = _complaining(judgement)
+    return {event.subject.rank for event in complaints if _is_wait(event, catalogue)}
+
+
+def _is_wait(event: Event, catalogue: Catalogue) -> bool:
+    """Say whether the event tells of the communication with other ranks."""
+    return (
+        event.failure is not None and catalogue.failures[event.failure].category == "communication"
+    )
+
+
 def _is_of_device(judgement: Judgement, catalogue: Catalogue) -> bool:
     """Say whether the root is a fault of a device: what its process then says has many words."""
     slug = None if judgement.root is None else judgement.root.failure
     return slug is not None and catalogue.failures[slug].category == "hardware"
 
 
-def _by_ends(judgement: Judgement, root: Event, ends: Sequence[ProcessEnd]) -> Initiator | None:
+def _by_ends(
+    judgement: Judgement, root: Event, ends: Sequence[ProcessEnd], catalogue: Catalogue
+) -> Initiator | None:
     """Return the rank that a launcher saw end of itself, alone, before it ended the others.
 
     It is asked where the root has no rank, or several. A cause that nothing explains may be what
-    ended that rank instead, and so may an exception that followed from a root that raised none.
+    ended that rank instead, and so may a peer that it waited for, or an exception that followed
+    from a root that raised none.
     """
     failed = {end.subject.rank: end for end in ends if end.is_failure and not end.told}
     if len(failed) != 1 or judgement.rivals or (root.raised is None and _raised_later(judgement)):
@@ -208,6 +229,8 @@ def _by_ends(judgement: Judgement, root: Event, ends: Sequence[ProcessEnd]) -> I
     rank, end = failed.popitem()
     reporting = ranks_of(judgement.reports)
     if rank is None or (reporting and rank not in reporting):
+        return None
+    if root.raised is None and rank in _waiting(judgement, catalogue):
         return None
     return Initiator(
         rank=rank,
@@ -261,11 +284,31 @@ def _common_host(events: Sequence[Event]) -> str | None:
 
 def _by_elimination(judgement: Judgement, processes: Processes) -> Initiator | None:
     """Return the one rank that all others complain of and that says nothing itself."""
-    complaining = _complaining(judgement)
     if any(event.subject.rank is None for event in judgement.reports):
         # Whoever says it may be the very rank that seems to be silent.
         return None
-    ranks = processes.roster.ranks
+    return _the_silent(_complaining(judgement), processes, processes.roster.ranks)
+
+
+def _by_silence(judgement: Judgement, processes: Processes) -> Initiator | None:
+    """Return the one rank that all others wait for, where nobody knows who printed the root.
+
+    Those below a rank that speaks exist as well, also where nothing tells how many there are. Who
+    lost a peer tells less: that one may have been no rank at all.
+    """
+    complaining = _complaining(judgement)
+    unmarked = all(event.subject == Subject() for event in judgement.reports)
+    if not unmarked or judgement.rivals:
+        return None
+    if any(event.role == "consequence" for event in complaining):
+        return None
+    ranks = range(max(processes.roster.ranks, default=-1) + 1)
+    return _the_silent(complaining, processes, ranks)
+
+
+def _the_silent(
+    complaining: Sequence[Event], processes: Processes, ranks: Sequence[int]
+) -> Initiator | None:
     silent = set(ranks) - set(ranks_of(complaining))
     if len(silent) != 1 or len(ranks_of(complaining)) < 2:
         return None

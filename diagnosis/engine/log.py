@@ -6,7 +6,7 @@ Only matched lines are parsed, and each of them once.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, groupby
 from operator import attrgetter, itemgetter
@@ -15,6 +15,7 @@ from diagnosis.engine.anchors import is_anchored, pattern_of, stands_in
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.patterns import BytePattern
 from diagnosis.engine.probes import probe_pattern
+from diagnosis.engine.shared_prefix import SharedPrefix, find_shared_prefix
 from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Source, merge
 from diagnosis.engine.stamps import year_told
 from diagnosis.engine.text import LogFile, Text, prepare
@@ -37,6 +38,8 @@ _TRACEBACK, _EXCEPTION = probe_pattern("traceback"), probe_pattern("exception")
 # So many hits are looked at; where there are more, of the most frequent patterns only the first and
 # the last of each file, so that a flood of one line costs no more than its scan.
 MOST_HITS = 1 << 15
+# So many lines show what all lines of a text share.
+_SAMPLES = 128
 # What is read of a line: the message of a failure stands in its first kilobytes.
 LINE_BYTES = 4096
 
@@ -81,6 +84,7 @@ class Log:
     _lines: dict[tuple[int, int], Line] = field(default_factory=dict)
     year: int | None = None
     _inherited: tuple[Sections, ...] = ()
+    _shared: tuple[SharedPrefix | None, ...] = ()
     _with: dict[str, list[Line]] = field(default_factory=dict)
 
     def lines_with(self, pattern: str) -> list[Line]:
@@ -142,7 +146,8 @@ class Log:
         if begin is not None and HEAD not in head:
             # A collector prints its prefix once, before the bar that is drawn over.
             inherited = merge(inherited, self.line_at(file, begin).facts.source)
-        return self.compiled.envelopes.parse(head, inherited, self.year)
+        shared = self._shared[file] if self._shared else None
+        return self.compiled.envelopes.parse(head, inherited, self.year, shared)
 
     def line_after(self, line: Line) -> Line | None:
         """Return the next line of the same text, or None at its end."""
@@ -191,10 +196,14 @@ def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
             hits.setdefault(index, []).append((number, end))
     if sum(map(len, hits.values())) > MOST_HITS:
         hits = _thinned(hits)
-    sections = tuple(_sections(number, text, hits, compiled) for number, text in enumerate(texts))
+    own = own_ends([text.name for text in texts])
+    sections = tuple(_sections(n, text, own[n], hits, compiled) for n, text in enumerate(texts))
     years = (year_told(text.data) for text in texts)
     year = next((each for each in years if each is not None), None)
-    log = Log(texts, compiled, hits, year=year, _inherited=sections)
+    shared = tuple(
+        _shared_prefix(number, text, hits, compiled) for number, text in enumerate(texts)
+    )
+    log = Log(texts, compiled, hits, year=year, _inherited=sections, _shared=shared)
     for number in range(len(texts)):
         _add_wrapped(log, number)
     return log
@@ -227,8 +236,25 @@ def _bound(lengths: Sequence[int]) -> int:
     return lengths[-1] if lengths else 0
 
 
+def own_ends(names: Sequence[str]) -> list[str]:
+    """Return the ends of paths from the first folder on that tells the files apart.
+
+    Folders that all files are in tell nothing of any one of them; of one file that is all of them.
+    """
+    parts = [name.split("/") for name in names]
+    shortest = min((len(each) - 1 for each in parts), default=0)
+    shared = 0
+    while shared < shortest and len({each[shared] for each in parts}) == 1:
+        shared += 1
+    return ["/".join(each[shared:]) for each in parts]
+
+
 def _sections(
-    number: int, text: Text, hits: Mapping[int, Sequence[tuple[int, int]]], compiled: Compiled
+    number: int,
+    text: Text,
+    own: str,
+    hits: Mapping[int, Sequence[tuple[int, int]]],
+    compiled: Compiled,
 ) -> Sections:
     """Find out who wrote which part of a text that shows several files."""
     headers = (
@@ -238,7 +264,53 @@ def _sections(
     )
     lines = ((start, bytes(text.data[start:end])) for start, end in headers)
     shown = ((start, line) for start, line in lines if pattern_of(SECTION_PATTERN).match(line))
-    return compiled.envelopes.sections(text.name, shown)
+    return compiled.envelopes.sections(text.name, shown, own)
+
+
+def _shared_prefix(number: int, text: Text, hits: Hits, compiled: Compiled) -> SharedPrefix | None:
+    """Return the prefix of no known kind that the lines of a text share, or None.
+
+    Samples are spread over the text: of lines, and of those in which a pattern was found. What a
+    pattern finds must still be found when the prefix is off, else it is a part of the message.
+    """
+    ends = sorted(
+        (end, index) for index, found in hits.items() for file, end in found if file == number
+    )
+    some = ends[:: max(1, len(ends) // _SAMPLES)]
+    indexes = {text.bounds(max(end - 1, 0)): index for end, index in some}
+    step = max(1, len(text.data) // _SAMPLES)
+    plain = {text.bounds(offset) for offset in range(0, len(text.data), step)} - indexes.keys()
+    telling = dict(_messages(text, indexes, compiled))
+    envelopes = compiled.envelopes
+    shared = find_shared_prefix(
+        [message for _line, message in _messages(text, plain, compiled)],
+        list(telling.values()),
+        lambda rest: bool(envelopes.names(rest)),
+    )
+    if shared is None:
+        return None
+    patterns = {index: pattern for pattern, index in compiled.index.items()}
+    intact = all(
+        stands_in(patterns[indexes[line]], message[shared.length_in(message) :])
+        for line, message in telling.items()
+        if stands_in(patterns[indexes[line]], message)
+    )
+    return shared if intact else None
+
+
+def _messages(
+    text: Text, lines: Iterable[tuple[int, int]], compiled: Compiled
+) -> Iterator[tuple[tuple[int, int], bytes]]:
+    """Yield what is left of lines when all known envelopes are off.
+
+    Blank lines are passed over, and what is drawn over another line: its prefix stands before that.
+    """
+    for start, end in sorted(lines):
+        if text.redrawn_from(start) is None:
+            head = text.data[start : min(end, start + LINE_BYTES)]
+            message = compiled.envelopes.parse(head).message
+            if message.strip():
+                yield (start, end), message
 
 
 def _add_wrapped(log: Log, number: int) -> None:

@@ -75,14 +75,14 @@ ENDINGS = (
     # torch/distributed/elastic/multiprocessing/errors/__init__.py, the summary's fields
     Ending(
         "elastic-exitcode",
-        r"exitcode  : -?\d{1,9}",
-        captures=r"exitcode  : (?P<exitcode>-?\d+) \(pid: (?P<pid>\d+)\)",
+        r"exitcode {0,4}: -?\d{1,9} \(pid: ",
+        captures=r"exitcode {0,4}: (?P<exitcode>-?\d+) \(pid: (?P<pid>\d+)\)",
     ),
-    # torch/multiprocessing/spawn.py
+    # torch/multiprocessing/spawn.py, and testing/_internal/common_distributed.py with a capital
     Ending(
         "spawn-ended",
-        r"process \d{1,6} terminated with (?:signal SIG|exit code)",
-        captures=r"process (?P<local_rank>\d+) terminated with"
+        r"[pP]rocess \d{1,6} terminated with (?:signal SIG|exit code)",
+        captures=r"[pP]rocess (?P<local_rank>\d+) terminated with"
         r" (?:signal (?P<signal>SIG[A-Z0-9]+)|exit code (?P<exitcode>\d+))",
     ),
     # Open MPI, orte/tools/orterun/help-orterun.txt and prte's help-prun.txt
@@ -128,7 +128,7 @@ PROBES = (
         r"|closing signal SIGINT",
     ),
     # torch/distributed/elastic/multiprocessing/errors/__init__.py: fields of one failure's block
-    Probe("elastic-block-rank", r"rank      : \d{1,6} \(local_rank: \d{1,6}\)"),
+    Probe("elastic-block-rank", r"rank {0,8}: \d{1,6} \(local_rank: \d{1,6}\)"),
     # …/errors/error_handler.py: the agent quotes the error of a child
     Probe("elastic-quoted-error", r"no error file defined for parent, to copy child error file"),
     # ray/train/v2/_internal/execution/worker_group/poll.py: the controller quotes a worker's error

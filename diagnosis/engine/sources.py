@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diagnosis.engine.patterns import BytePattern, BytePatternSet
 from diagnosis.engine.records import RecordKeys, open_record
+from diagnosis.engine.shared_prefix import SharedPrefix
 from diagnosis.engine.stamps import Stamp, StampReader, TimeFormat
 from diagnosis.engine.unfolded import HEAD, read_head, unfold
 
@@ -126,11 +127,16 @@ class Envelope:
 
 @dataclass(frozen=True, slots=True)
 class PathPattern:
-    """How a path tells its source: an RE2 pattern searched in it; groups are fields of `Source`."""
+    """How a path tells its source: an RE2 pattern searched in it; groups are fields of `Source`.
+
+    `layout` says that these folders are laid out so by a program; else a folder is only looked at
+    where it tells files apart.
+    """
 
     name: str
     pattern: str
     sets: tuple[tuple[str, str], ...] = ()
+    layout: bool = False
 
 
 NOBODY = Source()
@@ -155,6 +161,8 @@ SOURCE_FIELDS = frozenset(entry.name for entry in dataclasses.fields(Source))
 PLACES = (None, "start", "time", "level")
 # The head of a record that was made lines of text.
 _UNFOLDED = Envelope("unfolded", "", collects=True)
+# A prefix of no known kind.
+_SHARED = Envelope("shared", "", collects=True)
 # The groups a pattern may name.
 PATTERN_GROUPS = SOURCE_FIELDS | {"time", "severity", "rest"}
 _INTEGER_FIELDS = frozenset(
@@ -264,14 +272,21 @@ class Envelopes:
     def _path_patterns(self) -> Sequence[tuple[PathPattern, BytePattern]]:
         return [(entry, BytePattern(entry.pattern)) for entry in self.paths]
 
-    def parse(self, line: bytes, inherited: Source = NOBODY, year: int | None = None) -> LineFacts:
+    def parse(
+        self,
+        line: bytes,
+        inherited: Source = NOBODY,
+        year: int | None = None,
+        shared: SharedPrefix | None = None,
+    ) -> LineFacts:
         """Return who printed `line`, when, how badly, and the bare message.
 
         `inherited` is what is known from elsewhere (the file's name); what the line itself tells
-        goes before it. `year` is for stamps that name none. Any bytes give an answer.
+        goes before it. `year` is for stamps that name none; `shared` is a prefix of no known kind.
+        Any bytes give an answer.
         """
         text, cuts = without_escapes(line)
-        peeled = self._peel(text)
+        peeled = self._peel(text, shared)
         if not peeled.layers:
             return _bare(inherited, text, _in_line(0, cuts))
         told: dict[str, Any] = {}
@@ -318,32 +333,41 @@ class Envelopes:
         layers = self._peel(without_escapes(line)[0]).layers
         return tuple(layer.envelope.name for layer in layers)
 
-    def source_of_path(self, path: str) -> Source:
-        """Return what a file's name or path tells of who wrote it."""
+    def source_of_path(self, path: str, own: str | None = None) -> Source:
+        """Return what a file's name or path tells of who wrote it.
+
+        `own` is the end of the path that no other file shares; without it, all of the path is.
+        """
         told: dict[str, Any] = {}
-        text = path.encode("utf-8", "surrogateescape")
+        whole = path.encode("utf-8", "surrogateescape")
+        begin = 0 if own is None else len(whole) - len(own.encode("utf-8", "surrogateescape"))
         for entry, pattern in self._path_patterns:
-            found = pattern.search(text)
+            offset = 0 if entry.layout else begin
+            found = pattern.search(whole[offset:])
             if found is not None:
                 told = {**dict(entry.sets), **_source_fields(found.groups), **told}
-                text = text[: found.start] + b"/" + text[found.end :]
+                start, end = offset + found.start, offset + found.end
+                whole = whole[:start] + b"/" + whole[end:]
+                begin = min(begin, start)
         return _with(NOBODY, told)
 
-    def sections(self, name: str, headers: Iterable[tuple[int, bytes]]) -> Sections:
+    def sections(
+        self, name: str, headers: Iterable[tuple[int, bytes]], own: str | None = None
+    ) -> Sections:
         """Return who wrote which part of a file that may show several files one after the other.
 
         `headers` are the lines found by SECTION_PATTERN, each with its offset, ascending. What
-        stands before the first is the file's own, by `name`.
+        stands before the first is the file's own, by `name` (see `source_of_path`).
         """
         starts = [0]
-        sources = [self.source_of_path(name)]
+        sources = [self.source_of_path(name, own)]
         for start, line in headers:
             shown = line.strip().removeprefix(b"==> ").removesuffix(b" <==")
             starts.append(start)
             sources.append(self.source_of_path(shown.decode("utf-8", "surrogateescape")))
         return Sections(tuple(starts), tuple(sources))
 
-    def _peel(self, text: bytes) -> _Peeled:
+    def _peel(self, text: bytes, shared: SharedPrefix | None = None) -> _Peeled:
         layers: list[_Layer] = []
         offset = origin = 0
         place: str | None = "start"
@@ -355,6 +379,8 @@ class Envelopes:
                 offset, place = head[1], "start"
                 continue
             layer = self._finder.find(text, offset, place)
+            if layer is None and shared is not None:
+                layer, shared = _shared_layer(shared, text, offset), None
             if layer is None:
                 break
             if layer.envelope.json is not None:
@@ -379,6 +405,15 @@ class Envelopes:
             return self._stamp_readers[layer.envelope.time_format].read(text, year)
         stamps = (reader.read(text, year) for reader in self._stamp_readers.values())
         return next((stamp for stamp in stamps if stamp is not None), None)
+
+
+def _shared_layer(shared: SharedPrefix, text: bytes, offset: int) -> _Layer | None:
+    """Return the prefix of no known kind that stands at `offset`, or None."""
+    length = shared.length_in(text[offset : offset + _LONGEST_PREFIX])
+    if not length:
+        return None
+    label = {"container": text[offset : offset + length].strip()} if shared.labels else {}
+    return _Layer(_SHARED, offset, offset + length, label)
 
 
 def merge(outer: Source, inner: Source) -> Source:

@@ -18,7 +18,7 @@ from diagnosis.engine.tracebacks import Chain
 __all__ = ["Subject", "Subjects"]
 
 _BLOCK_RANK = probe_pattern("elastic-block-rank")
-_BLOCK_CAPTURES = r"rank      : (?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)"
+_BLOCK_CAPTURES = r"rank {0,8}: (?P<rank>\d+) \(local_rank: (?P<local_rank>\d+)\)"
 _RAY_SNIPPET = probe_pattern("ray-quoted-error")
 _RAY_CAPTURES = r"\[Rank (?P<rank>\d+) Error Snippet\]:"
 _SNIPPET_BYTES = 1 << 15
@@ -36,7 +36,8 @@ _SPAWN_CAPTURES = r"-- Process (?P<local_rank>\d+) terminated"
 _GATHERED_CAPTURES = r"Traceback \(most recent call last\): \(RANK (?P<rank>\d+)\)"
 # torch/multiprocessing/spawn.py counts its children from 0.
 _SPAWN_INDEX = r"[pP]rocess (?P<index>\d+) terminated with"
-_BLOCK_FIELDS = (b"exitcode  :", b"error_file:", b"traceback :")
+# Before torch 1.11 without blanks before the colons, and `msg` for `traceback`.
+_BLOCK_FIELDS = (b"exitcode  :", b"exitcode: ", b"error_file:", b"traceback :", b"msg: ")
 _BLOCK_TRACEBACK = b"traceback : "
 _QUOTED_ERROR = probe_pattern("elastic-quoted-error")
 

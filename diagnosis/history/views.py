@@ -69,7 +69,7 @@ def describe(request: AccountRequest, entry_id: str) -> HttpResponseBase:
         ctx = {"form": form, "entry_id": entry_id}
         return render(request, "history/describe.html", ctx, status=HTTPStatus.BAD_REQUEST)
     HistoryEntry.objects.filter(pk=entry_id).update(**form.cleaned_data)
-    messages.success(request, "Label and note are kept.")
+    messages.success(request, "Project and note are saved.")
     return _back_to(entry_id)
 
 

@@ -15,28 +15,34 @@ from denpex.uploads import megabytes
 from diagnosis.log_reader import anchor
 from diagnosis.presentation import ROLES, LogLinks
 from diagnosis.samples import SAMPLES, Sample
-from diagnosis.timeline import KINDS, Lane, Mark
+from diagnosis.timeline import KINDS, Lane, Mark, Timeline
 
 __all__ = [
     "anonymous_tier",
     "code_spans",
+    "counted",
     "fate_hatch",
+    "headline",
     "highlighted",
     "line_anchor",
     "line_href",
     "linking_lines",
     "mark_in_words",
     "mark_shape",
-    "mark_signs",
     "paste_limit_megabytes",
     "rank_noun",
     "role_in_words",
     "sample_logs",
+    "signs",
 ]
 
 register = template.Library()
 
 _CODE_SPAN = re.compile("`([^`]+)`")
+# Names in code are long words: they may break where their parts meet.
+_PART_OF_A_NAME = re.compile("[^_/]*[_/]+")
+# A longer name of a host may be wider than a phone.
+_LONGEST_KEPT_WHOLE = 24
 _LINE = re.compile(r"\b([Ll]ine) (\d{1,9})(?: of ([\w.:@+=,/-]+))?")
 # Lines of a 6 by 6 tile: a fate is told apart without its colour.
 _HATCHES: Mapping[str, str] = {
@@ -86,6 +92,21 @@ def code_spans(text: str) -> SafeString:
 
 
 @register.filter
+def counted(number: int, noun: str) -> str:
+    """Return "1 line" or "4,098 lines"."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
+@register.filter
+def headline(text: str, host: str | None) -> SafeString:
+    """Show a summary as a heading that breaks within long names, and not within the host's."""
+    kept = host if host and len(host) <= _LONGEST_KEPT_WHOLE else ""
+    parts = text.split(kept) if kept else [text]
+    broken = (_PART_OF_A_NAME.sub(r"\g<0><wbr>", escape(part)) for part in parts)
+    return mark_safe(f'<span class="unbroken">{escape(kept)}</span>'.join(broken))  # noqa: S308
+
+
+@register.filter
 def highlighted(text: str, words: str) -> SafeString:
     """Show `text` with each place that holds `words` marked, upper or lower case."""
     if not words:
@@ -105,12 +126,17 @@ def role_in_words(role: str) -> str:
 
 
 @register.filter
-def mark_signs(kinds: Iterable[str]) -> str:
-    """Return what the marks of these kinds of events look like and mean."""
+def signs(drawing: Timeline) -> str:
+    """Return what the signs of a timeline look like and mean."""
     meanings: dict[str, list[str]] = {}
-    for kind in kinds:
+    for kind in drawing.kinds:
         meanings.setdefault(_SHAPES[kind][1], []).append(KINDS[kind])
-    return "; ".join(f"{sign} {' or '.join(words)}" for sign, words in meanings.items())
+    told = [f"{sign} {' or '.join(words)}" for sign, words in meanings.items()]
+    if drawing.has_crowds:
+        told.append("\N{BOX DRAWINGS LIGHT VERTICAL} another, close by")
+    if drawing.has_broken_bars:
+        told.append("hatched: after the failure reached it")
+    return "; ".join(told)
 
 
 @register.filter
@@ -162,7 +188,10 @@ def linking_lines(links: LogLinks, text: str) -> SafeString:
         if file is None:
             return found[0]
         href = links.to(file, int(found[2]))
-        words, rest = f"{found[1]} {found[2]}", found[0][len(f"{found[1]} {found[2]}") :]
+        words = f"{found[1]} {found[2]}"
+        rest = found[0].removeprefix(words)
+        if file == links.home:
+            rest = rest.removeprefix(f" of {file}")
         return f'<a href="{escape(href)}">{words}</a>{rest}'
 
     return mark_safe(_LINE.sub(linked, escape(text)))  # noqa: S308

@@ -1,6 +1,7 @@
 import gzip
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from tests.diagnosis.engine.logs import PEER_CLOSED, announced, of_rank, steps, 
 
 FAILED = "\n".join((announced(2), of_rank(1, "KeyError: 'mask'"), of_rank(0, PEER_CLOSED), ""))
 
+PROJECT = Path(__file__).parent.parent.parent
 ASCII_ALONE = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 LOADED_PACKAGES = """
@@ -170,3 +172,23 @@ def test_the_engine_loads_nothing_of_the_server() -> None:
     ).stdout
     for package in ("django", "celery", "kombu", "redis", "psycopg", "yaml"):
         assert f"'{package}'" not in loaded
+
+
+def test_a_catalogue_that_cannot_be_read_is_said_in_one_line(tmp_path: Path) -> None:
+    """A contributor's slip in a failure file is no traceback."""
+    shutil.copytree(
+        PROJECT, tmp_path / "copy", ignore=shutil.ignore_patterns(".*", "tests", "build")
+    )
+    damaged = next((tmp_path / "copy" / "encyclopedia" / "failures").glob("*/*.md"))
+    damaged.write_text("no front matter")
+    done = subprocess.run(
+        [sys.executable, "-m", "denpex.cli", "diagnose"],
+        cwd=tmp_path / "copy",
+        input=b"x\n",
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    (line,) = done.stderr.decode().splitlines()
+    assert line.startswith("denpex: the catalogue cannot be read: ")
+    assert damaged.name in line

@@ -192,8 +192,8 @@ def test_the_home_page_says_what_is_masked_and_where_the_encyclopedia_is(client:
 @pytest.mark.parametrize(
     ("address", "here"),
     [
-        ("/", "Diagnose a log"),
-        ("/diagnose/", "Diagnose a log"),
+        ("/", "Diagnose"),
+        ("/diagnose/", "Diagnose"),
         ("/failures/", "Failures"),
         ("/failures/scratch-disk-full/", "Failures"),
         ("/errors/", "Failures"),
@@ -206,9 +206,9 @@ def test_the_header_marks_where_the_page_belongs(
 ) -> None:
     page = client.get(address).text
     header = page[page.index("<header") : page.index("</header>")]
-    links = re.findall(r"<a href=\S+( aria-current=\S+)?>([^<]+)</a>", header)
+    links = re.findall(r"<a href=\S+( aria-current=\S+)?>(\w+)<", header)
 
-    assert [name for _current, name in links] == ["Diagnose a log", "Failures", "Account"]
+    assert [name for _current, name in links] == ["Diagnose", "Failures", "Account"]
     assert [name for current, name in links if current] == ([here] if here else [])
 
 

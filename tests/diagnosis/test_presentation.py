@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+import pytest
+
 from diagnosis import presentation
 from diagnosis.engine.mask_files import KINDS
+from diagnosis.engine.probes import STACK
 from diagnosis.engine.verdict import CONFIDENCES, FATES, OUTCOMES, RANK_BASES
 from diagnosis.presentation import LogLinks
 
@@ -48,12 +51,42 @@ def test_reasons_against_other_failures_are_told_apart() -> None:
         " Gloo Peer Closed on ranks 5, 7 follows from it. Peer Lost says less."
     )
 
-    assert presentation._why_parts(why, ["Peer Lost", "Gloo Peer Closed"]) == (
-        "Line 64 states the cause itself. Rank 6 is named by the launcher.",
-        ("Gloo Peer Closed on ranks 5, 7 follows from it.", "Peer Lost says less."),
-    )
-    assert presentation._why_parts(why, []) == (why, ())
-    assert presentation._why_parts("", ["Peer Lost"]) == ("", ())
+    ours, others = presentation._why_parts(why, {"lost": "Peer Lost", "gloo": "Gloo Peer Closed"})
+
+    assert ours == "Line 64 states the cause itself. Rank 6 is named by the launcher."
+    assert {slug: each.words for slug, each in others.items()} == {
+        "gloo": "on ranks 5, 7 follows from it.",
+        "lost": "says less.",
+    }
+    assert presentation._why_parts(why, {}) == (why, {})
+    assert presentation._why_parts("", {"lost": "Peer Lost"}) == ("", {})
+
+
+def test_place_in_the_code_is_parted_from_the_summary() -> None:
+    told = presentation.headline_of("E: f(x) (raised at a (1).py:12 in f) on rank 2. Unknown.")
+
+    assert told.text == "E: f(x) on rank 2. Unknown."
+    assert (told.message, told.raised_at) == ("E: f(x)", "a (1).py:12 in f")
+    assert presentation.headline_of("Disk full.").text == "Disk full."
+    assert presentation.headline_of("Disk full.").raised_at == ""
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "words"),
+    [
+        ("06:00", "06:30", "06:00\n– 06:30"),
+        ("06:00", "06:00", "06:00"),
+        ("06:00", "", "from 06:00"),
+        ("", "06:30", "until 06:30"),
+        ("", "", ""),
+    ],
+)
+def test_one_stamp_says_of_which_end_it_is(first: str, last: str, words: str) -> None:
+    assert presentation._times_in_words(first, last) == words
+
+
+def test_parts_of_the_stack_have_their_names() -> None:
+    assert set(presentation.STACK_NAMES) == {probe.part for probe in STACK}
 
 
 def test_lines_that_the_page_shows_are_linked_within_it() -> None:
@@ -63,3 +96,10 @@ def test_lines_that_the_page_shows_are_linked_within_it() -> None:
     assert links.to("log.txt", 8) == "/d/abc/log/1/?line=8#L8"
     assert links.to("rank_1.log", 7) == "/d/abc/log/2/?line=7#F2-L7"
     assert links.to("elsewhere.log", 7) == "#log"
+
+
+def test_file_is_named_where_it_is_not_the_one_with_the_evidence() -> None:
+    links = LogLinks("abc", ("log.txt", "rank_1.log"), home="log.txt")
+
+    assert links.place("log.txt", 7).other_file == ""
+    assert links.place("rank_1.log", 7).other_file == "rank_1.log"

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from diagnosis.rank_groups import MOST_GROUPS, Span, group_ranks
+from diagnosis.rank_groups import MOST_GROUPS, Span, group_ranks, merge_silent
 from tests.diagnosis.verdicts import fate
 
 
@@ -26,6 +26,16 @@ def test_ranks_that_the_log_does_not_show_come_last() -> None:
     fates = [fate(0, "not_in_this_log"), fate(1, "finished"), fate(2, "initiated")]
 
     assert [ranks for ranks, _fate, _hosts in groups(fates)] == [(2,), (1,), (0,)]
+
+
+def test_silent_neighbours_of_equal_fate_are_merged() -> None:
+    fates = [fate(n) for n in range(8)]
+    fates[2] = fate(2, first_line=9)
+    fates[6] = fate(6, "finished")
+
+    merged = merge_silent(group_ranks(fates), frozenset((4,)))
+
+    assert [group.ranks for group in merged] == [(0, 1), (2,), (3,), (4,), (5,), (6,), (7,)]
 
 
 def test_many_ranks_are_merged_by_host_and_fate() -> None:

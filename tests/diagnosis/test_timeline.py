@@ -50,7 +50,7 @@ def test_it_works() -> None:
     assert [(event.line, event.kind) for event in root.events] == [(41, "initiating")]
     assert [(event.line, event.kind) for event in other.events] == [(80, "consequence")]
     assert drawing.axis.kind == "no_stamps"
-    assert drawing.axis.zero == pytest.approx(40.4, abs=0.1)
+    assert drawing.axis.zero == pytest.approx(40.7, abs=0.1)
 
 
 def test_every_fate_and_role_is_drawn() -> None:
@@ -109,8 +109,18 @@ def test_what_ranks_print_after_the_first_failure_is_broken() -> None:
     assert finished.bar is not None
     assert root.bar.broken == 0
     assert waiting.bar.hurt == pytest.approx(49.5, abs=0.1)
-    assert waiting.bar.whole + waiting.bar.broken == pytest.approx(100)
-    assert (finished.bar.whole, finished.bar.broken) == (100, 0)
+    assert waiting.bar.whole + waiting.bar.broken == pytest.approx(97)
+    assert (finished.bar.whole, finished.bar.broken) == (97, 0)
+
+
+def test_ranks_that_something_befell_alone_are_singled_out() -> None:
+    of = verdict(
+        [fate(n) for n in range(6)],
+        [evidence(40, 1), evidence(41, role="summary")],
+        consequences=[consequence("peer-closed", 60, 2, 3), consequence("peer-lost", 61, 4)],
+    )
+
+    assert timeline.ranks_singled_out(of) == {1, 4}
 
 
 def test_rank_without_a_line_has_no_bar() -> None:
@@ -271,9 +281,9 @@ def test_a_skewed_clock_is_put_right() -> None:
 
     assert root.bar is not None
     assert other.bar is not None
-    assert (root.bar.start, other.bar.start) == (0, 0)
-    assert root.bar.whole == pytest.approx(60)
-    assert other.bar.whole + other.bar.broken == pytest.approx(100)
+    assert (root.bar.start, other.bar.start) == (1.5, 1.5)
+    assert root.bar.whole == pytest.approx(0.97 * 60)
+    assert other.bar.whole + other.bar.broken == pytest.approx(97)
 
 
 def test_long_names_are_cut_where_hosts_differ() -> None:

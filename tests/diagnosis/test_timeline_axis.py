@@ -34,7 +34,8 @@ def test_it_works() -> None:
     axis = measured([[1, 5], [3, 9]], dated({1: 0, 3: 10, 5: 50, 9: 100}), root=5)
 
     assert axis.kind == "time"
-    assert [axis.at(at(line)) for line in (1, 3, 5, 9)] == [0, 10, 50, 100]
+    # Marks at the ends stay clear of what stands beside the axis.
+    assert [axis.at(at(line)) for line in (1, 3, 5, 9)] == [1.5, 11.2, 50, 98.5]
     assert axis.ends == ("50 s before", "50 s after")
     assert axis.zero == 50
 
@@ -84,9 +85,9 @@ def test_stamps_that_run_backwards_in_a_lane_make_it_lines() -> None:
 def test_what_came_long_before_is_left_out() -> None:
     axis = measured([[1, 99], [98]], dated({1: 0, 98: 9_000, 99: 9_090}), root=98)
 
-    assert axis.at(at(98)) == 25
+    assert axis.at(at(98)) == 25.75
     assert axis.is_before(at(1))
-    assert axis.at(at(1)) == 0
+    assert axis.at(at(1)) == 1.5
     assert axis.ends == ("30 s before", "1 min 30 s after")
 
 
@@ -94,7 +95,7 @@ def test_root_at_the_very_end_keeps_all_in_sight() -> None:
     axis = measured([[1, 99]], dated({1: 0, 99: 9_000}), root=99)
 
     assert axis.ends == ("2 h 30 min before", "")
-    assert axis.zero == 100
+    assert axis.zero == 98.5
 
 
 def test_lines_of_several_files_are_each_on_a_scale_of_its_own() -> None:
@@ -104,7 +105,7 @@ def test_lines_of_several_files_are_each_on_a_scale_of_its_own() -> None:
     axis = measure(places, [("b.log", 500)], clock, {"a.log": 10, "b.log": 1000}, by_lines=False)
 
     assert (axis.kind, axis.is_common) == ("files", False)
-    assert [axis.at(place) for lane in places for place in lane] == [10, 100, 50, 100]
+    assert [axis.at(place) for lane in places for place in lane] == [11.2, 98.5, 50, 98.5]
 
 
 def test_nothing_to_measure_is_no_fault() -> None:

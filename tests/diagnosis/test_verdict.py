@@ -90,7 +90,7 @@ def test_answer_names_the_failure_that_was_asked_about(
 def test_masked_values_are_named_by_line(client: Client, answered: Answered) -> None:
     page = show(client, answered(b"first\ndialling 203.0.113.8\n" + case_log(KILLED)))
 
-    assert "&lt;ip-1&gt; IP address on line 2 of your log 1" in text_of(page)
+    assert "&lt;ip-1&gt; IP address once, on line 2" in text_of(page)
 
 
 def test_masked_values_beyond_the_list_are_counted(client: Client, answered: Answered) -> None:
@@ -275,6 +275,31 @@ def test_lines_of_several_files_have_anchors_of_their_own(
     assert re.search(r'id="F2-L3[123]" class="log-evidence"', page)
 
 
+def test_file_that_all_evidence_is_in_is_named_once_and_others_each_time(
+    client: Client, told: Told
+) -> None:
+    fates = [fate(0, "initiated", first_line=1), fate(1, file="rank_1.log", first_line=1)]
+    here, there = evidence(2, 0), evidence(2, 1, file="rank_1.log", role="symptom")
+    logs = (b"one\ntwo\n", b"three\nfour\n")
+
+    one = text_of(show(client, told(verdict(fates, [here], rank=0), *logs)))
+    both = text_of(show(client, told(verdict(fates, [here, there], rank=0), *logs)))
+
+    assert "Marked in log.txt: line 2 (cause, rank 0)" in one
+    assert "Where no file is named, a line is of log.txt." in one
+    assert "1 of rank_1.log" in one
+    assert "Marked in log.txt: line 2 (cause, rank 0); in rank_1.log: line 2 (symptom" in both
+    assert "Where no file is named" not in both
+
+
+def test_commands_are_broken_between_their_words(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = show(client, answered(case_log("lab-disk-full-rank0-torchrun4")))
+
+    assert '<span class="word">--max-depth=2</span>' in page
+
+
 def timeline_of(page: str) -> str:
     (drawing,) = re.findall(r'<svg class="timeline".*?</svg>\n<figcaption', page, re.DOTALL)
     return drawing
@@ -442,17 +467,92 @@ def test_lines_are_linked_where_the_reasons_name_them(
     page = show(client, answered(case_log(KILLED)))
 
     assert '<a href="#L64">Line 64</a> is the first sign' in page
-    assert "<li>Gloo Peer Closed the Connection on ranks 5, 7 follows from it.</li>" in page
 
 
-def test_consequences_are_folded(client: Client, answered: Answered, failures: None) -> None:
+def test_louder_failures_are_told_once_with_reason_line_and_link(
+    client: Client, answered: Answered, failures: None
+) -> None:
     page = show(client, answered(case_log(KILLED)))
 
     (fold,) = re.findall(
-        r"<details class=\"fold\">\s*<summary>[^<]*none of them.*?</details>", page, re.DOTALL
+        r"<details[^>]*>\s*<summary>[^<]*not the cause.*?</details>", page, re.DOTALL
     )
-    assert "2 other failures, told 44 times" in fold
-    assert "Elastic Launcher Reports a Failed Worker" in fold
+    assert 'href="/failures/gloo-peer-closed/"' in fold
+    text = text_of(fold)
+    assert text.startswith("2 other failures, on 44 lines: not the cause")
+    assert "Gloo Peer Closed the Connection on ranks 5, 7 follows from it. on localhost" in text
+    assert "first on line 38" in text
+    assert "Elastic Launcher Reports a Failed Worker" in text
+    assert text_of(page.partition('id="log"')[0]).count("Gloo Peer Closed the Connection") == 1
+
+
+def test_many_louder_failures_are_folded(client: Client, told: Told) -> None:
+    slugs = [f"failure-{n}" for n in range(4)]
+    of = verdict([], [evidence(1)], consequences=[consequence(slug, 2) for slug in slugs])
+
+    few = show(client, told(of | {"consequences": of["consequences"][:3]}, b"one\ntwo\n"))
+    many = show(client, told(of, b"one\ntwo\n"))
+
+    assert '<details class="fold" open>\n<summary>3 other failures' in few
+    assert '<details class="fold">\n<summary>4 other failures' in many
+
+
+def test_one_rank_that_failed_first_is_told_of_once(client: Client, told: Told) -> None:
+    proof = evidence(1, 0)
+    alone = show(client, told(verdict([fate(0, "initiated")], [proof], rank=0), b"one\n"))
+    two = show(client, told(verdict([fate(0, "initiated"), fate(1)], [proof], rank=0), b"one\n"))
+
+    assert 'id="fates"' not in alone
+    assert 'id="fates"' in two
+
+
+def test_log_without_ranks_says_so_once(client: Client, told: Told) -> None:
+    text = text_of(show(client, told(verdict([], [evidence(1)]), b"one\n")))
+
+    assert "Failed first" not in text
+    assert text.count("names no ranks") == 1
+
+
+def test_what_speaks_for_all_possibilities_alike_is_said_once(client: Client, told: Told) -> None:
+    possible = [
+        {
+            "failure": f"failure-{n}",
+            "for": "It is dead.",
+            "against": f"No {n}.",
+            "collect_next": "x",
+        }
+        for n in range(3)
+    ]
+    of = verdict([], [evidence(1)], outcome="symptom_only", hypotheses=possible)
+
+    def part(of: dict[str, Any]) -> str:
+        page = show(client, told(of, b"one\n"))
+        return text_of(page.partition('id="possibilities">')[2].partition("</section>")[0])
+
+    several, one = part(of), part(of | {"hypotheses": possible[:1]})
+
+    assert several.count("It is dead.") == 1
+    assert "For all of them: It is dead." in several
+    assert "Against it: No 2. Collect next: x" in several
+    assert "For it: It is dead. Against it: No 0." in one
+
+
+def test_place_in_the_code_stands_beside_the_summary(client: Client, answered: Answered) -> None:
+    page = show(client, answered(ALMOST_KNOWN))
+
+    heading = text_of(page.partition("<h1")[2].partition("</h1>")[0])
+    assert "raised at" not in heading
+    assert "Raised at" in text_of(page)
+    assert "odd.py:88 in fold</code>" in page
+    assert "CUDNN_<wbr>STATUS_<wbr>WOVEN_<wbr>TWICE" in page
+    assert "Medium confidence" not in page
+
+
+def test_no_failure_leads_to_pasting_more(client: Client, answered: Answered) -> None:
+    page = show(client, answered(HEALTHY))
+
+    box = page.partition('<section class="verdict"')[2].partition("</section>")[0]
+    assert '<a class="button" href="/diagnose/">' in box
 
 
 @pytest.mark.parametrize("sample", SAMPLES)

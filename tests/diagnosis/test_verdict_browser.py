@@ -225,6 +225,34 @@ def test_evidence_is_read_to_its_end_beside_its_note(
         assert boxes == [{"inside": True, "apart": True}] * len(boxes)
 
 
+@pytest.mark.parametrize("width", [320, 768, 1440])
+def test_what_was_searched_for_is_in_sight(browser: Browser, site: str, width: int) -> None:
+    with opened(browser, site, width) as page:
+        page.goto("/d/sample-killed-rank/log/?q=error")
+        hidden = page.locator("mark").evaluate_all(
+            """(marks) => marks.filter((mark) => {
+                const [box, code, log] = [mark, mark.closest("code"), mark.closest(".log")]
+                    .map((part) => part.getBoundingClientRect());
+                return box.bottom > code.bottom + 1 || box.right > log.right;
+            }).length"""
+        )
+
+        expect(page.locator("mark")).not_to_have_count(0)
+        assert hidden == 0
+
+
+@pytest.mark.parametrize("width", [320, 768, 1440])
+def test_bar_of_evidence_is_as_high_as_its_line(browser: Browser, site: str, width: int) -> None:
+    with opened(browser, site, width) as page:
+        page.goto(SAMPLE)
+        bars = page.locator(".log-evidence > .log-number").evaluate_all(
+            "(all) => all.map((each) => getComputedStyle(each).boxShadow)"
+        )
+
+        assert bars
+        assert all("inset" in bar for bar in bars)
+
+
 def test_markdown_is_copied(wide_page: Page) -> None:
     wide_page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     wide_page.goto(SAMPLE)

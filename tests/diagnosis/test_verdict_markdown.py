@@ -43,7 +43,11 @@ def test_it_works(client: Client, answered: Answered, failures: None) -> None:
     assert "/failures/process-killed-by-sigkill/" in text
     assert "```sh\nsudo dmesg -T" in text
     assert re.search(r"```text\nline \d+: .*exitcode: -9", text)
-    assert "- Gloo Peer Closed the Connection (ranks 5, 7, localhost), 4 times, first on" in text
+    assert (
+        "- Gloo Peer Closed the Connection on ranks 5, 7 follows from it, 4 times, first on" in text
+    )
+    assert "**What else it may be.** For all of them: " in text
+    assert "  - for it:" not in text
     assert "collect next: `grep -w oom_kill /proc/vmstat` on the node" in text
     assert "- 6 (localhost): failed first" in text
 

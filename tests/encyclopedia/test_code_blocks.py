@@ -70,6 +70,10 @@ def test_a_word_with_a_hyphen_is_kept_whole() -> None:
     assert whole_words("rm --force a") == 'rm <span class="word">--force</span> a'
 
 
+def test_a_word_that_may_not_fit_a_short_line_is_kept_whole() -> None:
+    assert whole_words("env TRACE_SIZE=2000 x") == 'env <span class="word">TRACE_SIZE=2000</span> x'
+
+
 @pytest.mark.parametrize("language", ["bash", "python"])
 def test_cleaning_leaves_a_block_as_it_is(language: str) -> None:
     code = "@once  # 'a-b' 1\nif x: echo -n \"c\""

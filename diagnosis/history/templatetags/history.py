@@ -8,9 +8,9 @@ from django import template
 
 from diagnosis.history.models import HistoryEntry
 from diagnosis.history.recurrences import Recurrence
-from diagnosis.presentation import OUTCOMES
+from diagnosis.presentation import OUTCOMES, headline_of
 
-__all__ = ["of_entry", "outcome_in_words"]
+__all__ = ["of_entry", "outcome_in_words", "role_of", "title_of"]
 
 register = template.Library()
 
@@ -19,6 +19,20 @@ register = template.Library()
 def outcome_in_words(entry: HistoryEntry) -> str:
     """Return how the diagnosis ended, as the page of its verdict says it."""
     return OUTCOMES[entry.outcome].words
+
+
+@register.filter
+def role_of(entry: HistoryEntry) -> str:
+    """Return which badge says how the diagnosis ended."""
+    return OUTCOMES[entry.outcome].role
+
+
+@register.filter
+def title_of(entry: HistoryEntry) -> str:
+    """Return what an entry is called: its failure, else the message that nobody knows."""
+    if entry.title or not entry.names_a_failure:
+        return entry.title or OUTCOMES[entry.outcome].words
+    return headline_of(entry.summary).message
 
 
 @register.filter

@@ -276,6 +276,8 @@ LOSSLESS: Mapping[str, Change] = {
     "syslog with dates": _enveloped(lambda number: f"{_iso(number)} gpu-node-7 trainer[4711]: "),
     "GitLab": _enveloped(lambda number: f"{_iso(number)} 01O "),
     "numbers in brackets": _enveloped(lambda number: f"[{number + 1}] "),
+    "a prefix of no known kind": _enveloped(lambda _number: "train-job.node-7.nolog [stderr] "),
+    "minutes": _enveloped(lambda number: f" {_stamp(number):%Y-%m-%d %H:%M} "),
     "kubectl over CRI": _enveloped(lambda number: f"[pod/trainer-0/main] {_iso(number)} "),
     "Docker JSON": docker_json,
     "records of many lines": records_of_many_lines,

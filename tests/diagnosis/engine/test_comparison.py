@@ -64,6 +64,38 @@ def test_a_rank_one_collective_behind_ran_less(compiled: Compiled) -> None:
     assert told(compiled, *parts)[:2] == ("uneven-inputs-collective-hang", 1)
 
 
+def test_who_is_behind_is_told_with_care_since_no_line_says_why(compiled: Compiled) -> None:
+    waiting = [watchdog(rank, seq=42, enqueued=42) for rank in (0, 2, 3)]
+    verdict = verdict_on(compiled, announced(4), *waiting, DUMPS_FOR_ANOTHER)
+    assert (verdict.outcome, verdict.primary.confidence) == ("probable", "medium")
+
+
+@pytest.mark.parametrize(
+    "last_words", ["Running validation on the main process", "Validation:  38%|### | 23/60 [09:52]"]
+)
+def test_who_is_behind_at_work_between_steps_has_not_run_out(
+    compiled: Compiled, last_words: str
+) -> None:
+    waiting = [watchdog(rank, seq=42, enqueued=42) for rank in (0, 2, 3)]
+    parts = (announced(4), last_words, *waiting, DUMPS_FOR_ANOTHER)
+    assert told(compiled, *parts)[:2] == ("stalled-rank-collective-timeout", 1)
+
+
+def test_numbers_of_two_groups_are_not_compared(compiled: Compiled) -> None:
+    other = watchdog(1, seq=17, enqueued=17).replace("GUID 0(default_pg)", "GUID 119")
+    waiting = [watchdog(rank, seq=42, enqueued=42) for rank in (0, 2, 3)]
+    assert told(compiled, announced(4), *waiting, other)[:2] == ("nccl-watchdog-timeout", None)
+
+
+def test_a_line_that_a_signature_knows_is_no_farewell(compiled: Compiled) -> None:
+    """Behind words of its own each line's rank is unread, and "last completed" ends the log."""
+    words = ["amber", "birch", "cedar", "daisy", "elm", "fern", "ginger", "hazel"]
+    waiting = [watchdog(rank, seq=42, enqueued=42) for rank in range(4)]
+    lines = zip(words, "\n".join(waiting).splitlines(), strict=True)
+    parts = [f"{word} {line}" for word, line in lines]
+    assert told(compiled, announced(4), *parts)[0] == "nccl-watchdog-timeout"
+
+
 def test_ranks_that_wait_alike_tell_of_no_laggard(compiled: Compiled) -> None:
     parts = (announced(2), *(watchdog(rank, seq=42, enqueued=42) for rank in (0, 1)))
     assert told(compiled, *parts)[:2] == ("nccl-watchdog-timeout", None)

@@ -336,3 +336,24 @@ def test_work_grows_in_step_with_the_log(compiled: Compiled, part) -> None:
             sys.setprofile(None)
         work.append(calls)
     assert work[1] < 8 * work[0]
+
+
+COMPILER = "torch._dynamo.exc.BackendCompilerFailed: backend='inductor' raised:"
+TEARDOWN = "RuntimeError: One of the workers is gone. Look above for the reason"
+
+
+def test_what_a_process_raises_after_a_known_symptom_is_not_the_root(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, traceback(COMPILER), traceback(TEARDOWN, line=77))
+    assert slug(verdict) == "torch-compile-backend-failed"
+    assert "earliest failure that nothing else" not in verdict.primary.why
+
+
+def test_what_another_rank_raises_after_a_symptom_may_be_the_root(compiled: Compiled) -> None:
+    other = "\n".join(f"[rank1]: {line}" for line in traceback(TEARDOWN, line=77).splitlines())
+    verdict = verdict_on(compiled, announced(2), of_rank(0, COMPILER), other)
+    assert (slug(verdict), verdict.primary.rank) == (None, 1)
+
+
+def test_what_is_raised_after_a_lost_peer_may_be_the_root(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, traceback(PEER_CLOSED), traceback(TEARDOWN, line=77))
+    assert slug(verdict) is None

@@ -73,3 +73,9 @@ def test_an_exception_that_only_reports_a_spawned_child_is_not_the_root(compiled
         traceback("FloatingPointError: the loss is gone", file="/app/trainer.py"),
     )
     assert verdict.primary.summary.startswith("FloatingPointError")
+
+
+def test_a_task_that_was_cancelled_is_not_the_root(compiled: Compiled) -> None:
+    cancelled = traceback("asyncio.exceptions.CancelledError")
+    verdict = verdict_on(compiled, cancelled, traceback("KeyError: 'mask'", line=77))
+    assert verdict.primary.failure.slug == "python-key-error"

@@ -37,3 +37,28 @@ def test_ranks_are_found_from_their_first_line_to_their_last(compiled: Compiled)
     fates = spoken(compiled, log)
     assert fates[1][:2] == (1, 2 * LINES + 2)
     assert fates[0][:2] == (2, log.count("\n") + 1)
+
+
+def watchdog(rank: int) -> str:
+    return (
+        f"[rank{rank}]:[E1130 07:28:00.{rank:06} ProcessGroupNCCL.cpp:616] [Rank {rank}] Watchdog"
+        " caught collective operation timeout: WorkNCCL(SeqNum=9, OpType=ALLREDUCE, NumelIn=1,"
+        " NumelOut=1, Timeout(ms)=1800000) ran for 1800084 milliseconds before timing out."
+    )
+
+
+def test_who_waited_in_vain_is_not_called_stopped(compiled: Compiled) -> None:
+    """Also where the root is no more than a symptom, which explains no other."""
+    full = of_rank(2, "OSError: [Errno 28] No space left on device")
+    fates = spoken(compiled, "\n".join((full, *map(watchdog, (0, 1, 3)), "")))
+    assert [fate for _first, _last, fate in fates.values()] == [
+        "stalled_waiting",
+        "stalled_waiting",
+        "initiated",
+        "stalled_waiting",
+    ]
+
+
+def test_ranks_that_fail_alike_are_all_of_them_first(compiled: Compiled) -> None:
+    log = "world size 4\n" + "\n".join(of_rank(rank, "KeyError: 'x'") for rank in range(4))
+    assert {fate for _first, _last, fate in spoken(compiled, log).values()} == {"initiated"}

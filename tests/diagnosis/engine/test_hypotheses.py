@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from diagnosis.engine import Compiled
 from diagnosis.engine.verdict import Hypothesis, Verdict
-from tests.diagnosis.engine.logs import announced, elastic_failed, of_rank, verdict_on
+from tests.diagnosis.engine.logs import (
+    announced,
+    elastic_failed,
+    elastic_told,
+    of_rank,
+    traceback,
+    verdict_on,
+)
 
 
 def timed_out(rank: int, number: int = 5210, operation: str = "ALLREDUCE") -> str:
@@ -56,8 +63,37 @@ def test_a_system_of_which_the_log_holds_no_trace_is_not_suspected_first(
 def test_a_killed_rank_speaks_for_what_ends_processes_from_outside(compiled: Compiled) -> None:
     found = by_slug(verdict_on(compiled, announced(2), elastic_failed(1, 9001, -9)))
     killer = found["host-oom-killer"]
-    assert killer.for_.startswith("Rank 1: no word of a failure")
+    assert killer.for_.startswith("No error in the words of rank 1")
     assert "Linux" in killer.against
+
+
+def test_a_rank_that_spoke_is_not_called_silent(compiled: Compiled) -> None:
+    crashed = "RuntimeError: DataLoader worker (pid(s) 4411) exited unexpectedly"
+    verdict = verdict_on(compiled, announced(2), of_rank(1, crashed))
+    assert verdict.primary.rank == 1
+    assert verdict.hypotheses
+    assert not any("rank 1" in f"{each.for_} {each.against}" for each in verdict.hypotheses)
+
+
+def test_who_was_alive_when_the_launcher_stopped_it_was_not_ended_from_outside(
+    compiled: Compiled,
+) -> None:
+    stopped = (*map(timed_out, (1, 3)), elastic_told(9000), elastic_told(9002), elastic_told(9003))
+    found = verdict_on(compiled, *stopped, elastic_failed(1, 9001, -6)).hypotheses
+    assert not any("nor how it ended" in each.for_ for each in found)
+    assert "host-oom-killer" not in [each.failure for each in found]
+
+
+def test_no_rank_is_missed_where_none_was_started(compiled: Compiled) -> None:
+    closed = "torch.distributed.elastic.rendezvous.api.RendezvousTimeoutError"
+    verdict = verdict_on(compiled, "torchrun --nnodes=4 --nproc_per_node=1", traceback(closed))
+    assert verdict.outcome == "symptom_only"
+    assert not any("not in this log" in each.for_ for each in verdict.hypotheses)
+
+
+def test_nobody_waits_for_a_rank_that_was_killed(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, announced(2), elastic_failed(1, 9001, -9))
+    assert not any("the others wait" in each.for_ for each in verdict.hypotheses)
 
 
 def test_there_are_none_where_the_cause_is_in_the_log(compiled: Compiled) -> None:

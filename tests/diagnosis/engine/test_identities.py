@@ -222,6 +222,13 @@ def test_a_label_counts_nodes_where_an_agent_stands_behind_it(compiled: Compiled
     assert known.labels_are == "node"
 
 
+def test_a_task_is_a_node_where_an_agent_speaks_without_a_label(compiled: Compiled) -> None:
+    known = identities(
+        compiled, "W1130 06:19:53.682000 23821 torch/distributed/run.py:874] ", "[rank3]: x"
+    )
+    assert (known.labels_are, known.rank_of(Source(label="0"))) == ("node", None)
+
+
 def test_the_one_rank_of_a_pod_is_that_of_its_bare_lines(compiled: Compiled) -> None:
     lines = [f"[pod/gpt-{rank}/trainer] [rank{rank}]: x" for rank in range(3)]
     known = identities(compiled, *lines)

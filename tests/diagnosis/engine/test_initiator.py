@@ -182,3 +182,40 @@ def test_a_line_that_proves_the_rank_is_shown_once(compiled: Compiled) -> None:
 def test_a_rank_that_the_root_prints_needs_no_other_line(compiled: Compiled) -> None:
     verdict = verdict_on(compiled, announced(4), of_rank(2, "KeyError: 'mask'"))
     assert [each.role for each in verdict.primary.evidence] == ["cause"]
+
+
+SAVES = "2026-11-30 05:43:41,120 - INFO - [Torch] Saving /out/step-5000/optim_states.pt..."
+TIMED_OUT = (
+    "Watchdog caught collective operation timeout: WorkNCCL(SeqNum=42, OpType=ALLREDUCE,"
+    " NumelIn=1, NumelOut=1, Timeout(ms)=600000) ran for 600010 milliseconds before timing out."
+)
+
+
+def waiting(*ranks: int) -> list[str]:
+    """Return what the watchdogs of ranks print 600 s after SAVES."""
+    stamp = "[E1130 05:53:43.475000 ProcessGroupNCCL.cpp:616]"
+    return [f"[rank{rank}]:{stamp} [Rank {rank}] {TIMED_OUT}" for rank in ranks]
+
+
+def test_who_saves_unmarked_is_the_one_that_all_others_wait_for(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, SAVES, *waiting(1, 2, 3), elastic_failed(2, 9002, -6))
+    assert verdict.primary.failure.slug == "checkpoint-save-exceeds-collective-timeout"
+    assert (verdict.primary.rank, verdict.primary.rank_basis) == (0, "eliminated")
+
+
+def test_who_waited_for_a_peer_did_not_start_it_because_it_aborted_first(
+    compiled: Compiled,
+) -> None:
+    verdict = verdict_on(compiled, SAVES, *waiting(0, 1, 2, 3), elastic_failed(2, 9002, -6))
+    assert verdict.primary.rank is None
+
+
+def test_a_service_that_speaks_is_no_silent_rank(compiled: Compiled) -> None:
+    killed = (
+        "(raylet) [2026-11-30 05:43:40,118 E 7001 7001] (raylet) node_manager.cc:3064: 1 Workers"
+        " (tasks / actors) killed due to memory pressure (OOM), 0 Workers crashed due to other"
+        " reasons at node (ID: 2ad8, IP: 10.21.4.30) over the last time period."
+    )
+    verdict = verdict_on(compiled, killed, *waiting(1, 2))
+    assert verdict.primary.failure.slug == "ray-memory-monitor-kill"
+    assert verdict.primary.rank is None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from diagnosis.engine import LogFile, diagnose, load_compiled
+import pytest
+
+from diagnosis.engine import Compiled, LogFile, diagnose, load_compiled
 from diagnosis.engine import log as logs
 from diagnosis.engine.probes import probe_pattern
 
@@ -61,3 +63,37 @@ def test_a_line_whose_message_goes_on_below_ends_at_its_own_end_as_well():
     line = log.line_at(0, 0)
     log.joined[line.key] = b"ChildFailedError: of what a box holds"
     assert log.lines_with(probe_pattern("elastic-gave-up")) == [line]
+
+
+@pytest.mark.parametrize(
+    ("names", "own"),
+    [
+        (["log.txt"], ["log.txt"]),
+        (["run-rank3/node-1/log.txt"], ["log.txt"]),
+        (["run/node-1/a.log", "run/node-2/a.log"], ["node-1/a.log", "node-2/a.log"]),
+        (["run/a/x.log", "run/x.log"], ["a/x.log", "x.log"]),
+        ([], []),
+    ],
+)
+def test_folders_that_all_files_share_are_nobody_s(names: list[str], own: list[str]) -> None:
+    assert logs.own_ends(names) == own
+
+
+@pytest.mark.parametrize(
+    ("names", "ranks"),
+    [
+        (["my-rank3-run/log.txt"], [None]),
+        (["gpu0/rank3/stderr"], [3]),
+        (["bert-on-node-7/log.txt"], [None]),
+        (["a/rank_3.log"], [3]),
+        (["x-rank_1/log.txt", "x-rank_2/log.txt"], [1, 2]),
+        (["rank_9/x-rank_1.log", "rank_9/x-rank_2.log"], [1, 2]),
+    ],
+)
+def test_a_folder_tells_the_rank_where_it_tells_files_apart(
+    compiled: Compiled, names: list[str], ranks: list[int | None]
+) -> None:
+    log = logs.read([LogFile(name, b"KeyError: 'mask'\n") for name in names], compiled)
+    told = [log.line_at(number, 0).facts.source for number in range(len(names))]
+    assert [source.rank for source in told] == ranks
+    assert {source.host for source in told} == {None}

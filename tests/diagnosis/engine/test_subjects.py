@@ -106,3 +106,14 @@ def test_the_output_of_a_shard_that_is_cut_is_nobody_s(compiled: Compiled) -> No
     cut = shard_output(1, "KeyError: 'mask'").partition(" rank=")[0]
     verdict = verdict_on(compiled, cut, "2026-11-30T06:20:18Z  INFO Shard terminated rank=0")
     assert verdict.primary.rank is None
+
+
+def test_a_block_of_an_old_torchelastic_names_its_rank(compiled: Compiled) -> None:
+    """In torch 1.9 and 1.10 no blanks stand before the colons."""
+    block = (
+        "Root Cause:\n[0]:\n  time: 2026-11-30_06:01:22\n  rank: 1 (local_rank: 1)\n"
+        '  exitcode: -11 (pid: 5528)\n  error_file: <N/A>\n  msg: "Signal 11 (SIGSEGV) received'
+        ' by PID 5528"\n'
+    )
+    verdict = verdict_on(compiled, announced(2), block)
+    assert (verdict.primary.failure.slug, verdict.primary.rank) == ("process-segfault", 1)

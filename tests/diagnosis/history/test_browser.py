@@ -54,8 +54,8 @@ def test_from_a_verdict_to_deleting_everything(
     entry = page.get_by_role("region", name="In your history")
     entry.get_by_label("Project").fill("llama")
     entry.get_by_label("Note").fill("after the move to node 2")
-    entry.get_by_role("button", name="Keep label and note").click()
-    expect(entry.get_by_role("status")).to_have_text("Label and note are kept.")
+    entry.get_by_role("button", name="Save project and note").click()
+    expect(entry.get_by_role("status")).to_have_text("Project and note are saved.")
     verdict = page.url.partition("#")[0]
 
     page.get_by_role("link", name="Account").click()
@@ -143,7 +143,7 @@ def test_the_form_of_a_verdict_is_reached_by_keyboard(
     narrow_page.keyboard.press("Tab")
     narrow_page.keyboard.press("Enter")
 
-    expect(narrow_page.get_by_role("status")).to_have_text("Label and note are kept.")
+    expect(narrow_page.get_by_role("status")).to_have_text("Project and note are saved.")
     entry.refresh_from_db()
     assert (entry.project, entry.note) == ("llama", "by keyboard")
 

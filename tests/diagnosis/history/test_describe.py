@@ -20,7 +20,7 @@ def test_it_works(as_alice: Client, alice: User, diagnosed: Diagnosed) -> None:
     assert response["Location"] == f"/d/{entry.pk}/#history"
     assert 'value="llama"' in page
     assert "again &lt;b&gt;" in page
-    assert "Label and note are kept." in page
+    assert "Project and note are saved." in page
 
 
 def test_both_can_be_emptied(as_alice: Client, alice: User, diagnosed: Diagnosed) -> None:
@@ -35,8 +35,8 @@ def test_both_can_be_emptied(as_alice: Client, alice: User, diagnosed: Diagnosed
 @pytest.mark.parametrize(
     ("field", "text", "told"),
     [
-        ("project", "p" * 81, "at most 80 characters"),
-        ("note", "n" * 2001, "at most 2000 characters"),
+        ("project", "p" * 81, "Project is 81 characters; the limit is 80."),
+        ("note", "n" * 2001, "Note is 2001 characters; the limit is 2000."),
         ("note", "a\x00b", "Null characters are not allowed"),
     ],
 )

@@ -36,7 +36,9 @@ def test_it_works(as_alice: Client, alice: User, diagnosed: Diagnosed) -> None:
     assert listed(as_alice) == [entries[1].pk, entries[0].pk]
     assert "2 verdicts" in response.text
     assert "Disk Full" in response.text
-    assert "Unrecognised" in response.text
+    assert '<span class="badge badge--cause">Cause established</span>' in response.text
+    assert '<span class="badge badge--symptom">Unrecognised</span>' in response.text
+    assert "No failure of the catalogue" not in response.text
     assert "12 November 2026, 23:59 UTC" in response.text
     assert response["Cache-Control"] == "private, no-store"
     assert response["X-Robots-Tag"] == "noindex"
