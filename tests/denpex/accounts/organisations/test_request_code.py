@@ -30,7 +30,10 @@ PATH = "/account/evaluation/request/"
 def test_it_works(as_alice: Client, alice: User) -> None:
     page = ask(as_alice).content.decode()
 
-    assert f"A link is on its way to {WORK}." in page
+    assert page.count(f"A link is on its way to {WORK}.") == 1
+    assert (
+        '<a class="button button--quiet" href="/account/evaluation/request/">Ask again</a>' in page
+    )
     asked = EvaluationRequest.objects.get()
     assert [asked.account, asked.state, asked.is_suspected] == [alice, "link_sent", False]
     assert [asked.organisation_name, asked.purpose] == ["The Lab", PURPOSE]
