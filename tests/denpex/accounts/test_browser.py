@@ -61,12 +61,11 @@ def test_from_sign_up_to_a_diagnosis_of_ones_own(wide_page: Page, worker: Child)
     expect(diagnoses).to_contain_text("5 of 5 left today")
 
     diagnose(wide_page)
-    expect(wide_page.get_by_role("region", name="Keep, share")).to_contain_text(
+    expect(wide_page.get_by_role("region", name="Copy or delete")).to_contain_text(
         "you alone can read them"
     )
     wide_page.get_by_role("link", name="Account").click()
-    expect(diagnoses).to_contain_text("2 of 3 extra")
-    expect(diagnoses).to_contain_text("5 of 5 left today")
+    expect(diagnoses).to_contain_text("5 of 5 left today, and 2 extra.")
 
     WelcomeCount.objects.update(used=3)
     diagnose(wide_page)
