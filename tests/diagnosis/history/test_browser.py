@@ -27,7 +27,7 @@ def failures(transactional_db: None, redis: object) -> None:
 
 def log_in(page: Page) -> None:
     page.goto("/account/login/")
-    page.get_by_label("Email").fill("alice@example.org")
+    page.get_by_label("E-mail").fill("alice@example.org")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Log in").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account")
