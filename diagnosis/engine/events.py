@@ -36,8 +36,9 @@ _PEER_WORDS = (
     "remote process exited",
     "wait timeout after",
     "DistBackendError",
-    # asyncio cancels what waits on a task that failed.
+    # asyncio: what waits on a task that failed is cancelled, or waits until its time is up.
     "CancelledError",
+    "asyncio.exceptions.TimeoutError",
 )
 
 
