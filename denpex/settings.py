@@ -135,7 +135,15 @@ LOGIN_URL = "account_login"
 LOGIN_REDIRECT_URL = "account"
 
 ACCOUNT_ADAPTER = "denpex.accounts.adapter.AccountAdapter"
-ACCOUNT_FORMS = {"signup": "denpex.accounts.forms.SignupForm"}
+ACCOUNT_FORMS = {
+    "add_email": "denpex.accounts.forms.AddEmailForm",
+    "change_password": "denpex.accounts.forms.ChangePasswordForm",
+    "login": "denpex.accounts.forms.LoginForm",
+    "reset_password": "denpex.accounts.forms.ResetPasswordForm",
+    "reset_password_from_key": "denpex.accounts.forms.NewPasswordForm",
+    "set_password": "denpex.accounts.forms.SetPasswordForm",
+    "signup": "denpex.accounts.forms.SignupForm",
+}
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None
 ACCOUNT_LOGIN_METHODS = {"email"}
 ACCOUNT_SIGNUP_FIELDS = ["email*", "password1*"]

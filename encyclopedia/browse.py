@@ -14,6 +14,7 @@ from django.utils.text import slugify
 from encyclopedia.catalogue import SEVERITIES
 from encyclopedia.categories import CATEGORY_NAMES
 from encyclopedia.models import Failure
+from encyclopedia.system_names import ONE_NAME
 
 __all__ = ["PARAMETERS", "Filter", "Group", "Listing", "Option", "UnknownFilterError", "listing"]
 
@@ -66,6 +67,8 @@ _ORDERS: Mapping[str, tuple[str, Callable[[Failure], Any]]] = {
     "reviewed": ("Newest first", lambda failure: -failure.reviewed.toordinal()),
     "title": ("A to Z", lambda failure: failure.title.lower()),
 }
+# Addresses with another name of a system go on leading to its list.
+_OTHER_NAMES: _Labels = {slugify(other): slugify(name) for other, name in ONE_NAME.items()}
 _FIRST_ORDER = next(iter(_ORDERS))
 PARAMETERS = (*(facet.key for facet in _FACETS), _ORDER)
 
@@ -126,6 +129,8 @@ def listing(parameters: Mapping[str, str]) -> Listing:
     failures = list(Failure.objects.gravest_first())
     labels = {facet.key: _labels(facet, failures) for facet in _FACETS}
     chosen = {facet.key: parameters[facet.key] for facet in _FACETS if parameters.get(facet.key)}
+    if chosen.get("system") in _OTHER_NAMES:
+        chosen["system"] = _OTHER_NAMES[chosen["system"]]
     order = parameters.get(_ORDER) or _FIRST_ORDER
     _refuse_unknown(chosen, order, labels)
     shown = [failure for failure in failures if _fits(failure, chosen)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import graphlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from encyclopedia.catalogue import (
@@ -22,12 +22,18 @@ from encyclopedia.catalogue import (
 )
 from encyclopedia.codes import compact, key_of
 from encyclopedia.failure_file import Where, line_of, with_fences
+from encyclopedia.system_names import ONE_NAME
 
 __all__ = ["problems"]
 
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PAGE_LINK = re.compile(r"\]\(/failures/([^)#\s]*)")
 _LEAST_TEXTS = 2  # among the `matches` of a failure, and among its `ignores`
+
+_LABELLED: Mapping[str, Callable[[Failure], Sequence[str]]] = {
+    "tags": lambda failure: failure.tags,
+    "systems": lambda failure: failure.systems,
+}
 
 # What is wrong with a failure, and which value of its file says so.
 _Finding = tuple[Where, str]
@@ -37,12 +43,14 @@ def problems(catalogue: Catalogue, folder: Path) -> Iterator[Problem]:
     """Yield what breaks the rules: see `catalogue.problems`."""
     names = _names(catalogue)
     owners = _owners_of_codes(catalogue)
+    spellings = {key: _spellings(catalogue, key) for key in _LABELLED}
     for failure in catalogue:
         for where, message in (
             *_closed_lists(failure),
             *_signature_problems(failure),
             *_slug_problems(failure, catalogue, names),
             *_code_problems(failure, owners),
+            *_label_problems(failure, spellings),
             *_section_problems(failure),
             *_page_link_problems(failure, names),
         ):
@@ -84,6 +92,33 @@ def _code_problems(failure: Failure, owners: Mapping[str, list[str]]) -> Iterato
             yield ("codes", index), f"{code!r} is no code such as Xid 79, exit 137 or SIGBUS"
         elif len(slugs := owners[compact(key)]) > 1:
             yield ("codes", index), f"the code {code} stands for {' and '.join(slugs)}"
+
+
+def _spellings(catalogue: Catalogue, key: str) -> Mapping[str, Sequence[str]]:
+    spellings: dict[str, set[str]] = {}
+    for failure in catalogue:
+        for label in _LABELLED[key](failure):
+            spellings.setdefault(_spelling_key(label), set()).add(label)
+    return {each: sorted(labels) for each, labels in spellings.items()}
+
+
+def _spelling_key(name: str) -> str:
+    """Return what all spellings of a name have in common: its letters and digits."""
+    return "".join(character for character in name.lower() if character.isalnum())
+
+
+def _label_problems(
+    failure: Failure, spellings: Mapping[str, Mapping[str, Sequence[str]]]
+) -> Iterator[_Finding]:
+    """Each label is a filter of the list of failures, and two names of one thing would part it."""
+    for key, labels_of in _LABELLED.items():
+        for index, label in enumerate(labels_of(failure)):
+            found = spellings[key][_spelling_key(label)]
+            if len(found) > 1:
+                yield (key, index), f"one name is spelt in {len(found)} ways: {', '.join(found)}"
+    for index, system in enumerate(failure.systems):
+        if system in ONE_NAME:
+            yield ("systems", index), f"{system} is called {ONE_NAME[system]} here"
 
 
 def _closed_lists(failure: Failure) -> Iterator[_Finding]:

@@ -54,7 +54,7 @@ def visitor(services: None) -> Client:
     ("name", "status", "words"),
     [
         ("suspicious", 400, "The request cannot be read"),
-        ("too-big", 413, "larger than this site takes"),
+        ("too-big", 413, "that this site takes"),
         ("denied", 403, "You may not open this page"),
         ("bug", 500, "Something went wrong on our side"),
         ("database", 503, "A part of the site is not answering"),
@@ -126,6 +126,18 @@ def test_a_stale_form_is_explained(services: None) -> None:
     response = csrf_failure(RequestFactory().post("/"))
     assert response.status_code == 403
     assert "reload the page and send the form again" in response.content.decode()
+
+
+def test_what_is_too_large_is_told_the_limit_and_the_command(services: None) -> None:
+    text = error_page(RequestFactory().get("/"), 413).content.decode()
+    assert "larger than the 10 MB that this site takes" in text
+    assert "<code>denpex diagnose</code>" in text
+
+
+def test_who_has_nothing_left_is_led_to_a_sample_first(services: None) -> None:
+    text = error_page(RequestFactory().get("/"), 429).content.decode()
+    assert text.count('class="button"') == 1
+    assert re.search(r'<a class="button" href="/d/sample-[a-z-]+/">Look at a sample</a>', text)
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 413, 429, 500, 503])

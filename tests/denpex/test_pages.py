@@ -189,6 +189,29 @@ def test_the_home_page_says_what_is_masked_and_where_the_encyclopedia_is(client:
     assert '<a href="/failures/?category=storage">Storage <span class="count">2</span>' in page
 
 
+@pytest.mark.parametrize(
+    ("address", "here"),
+    [
+        ("/", "Diagnose"),
+        ("/diagnose/", "Diagnose"),
+        ("/failures/", "Failures"),
+        ("/failures/scratch-disk-full/", "Failures"),
+        ("/errors/", "Failures"),
+        ("/account/login/", "Account"),
+        ("/accuracy/", None),
+    ],
+)
+def test_the_header_marks_where_the_page_belongs(
+    client: Client, redis: object, address: str, here: str | None
+) -> None:
+    page = client.get(address).text
+    header = page[page.index("<header") : page.index("</header>")]
+    links = re.findall(r"<a href=\S+( aria-current=\S+)?>(\w+)<", header)
+
+    assert [name for _current, name in links] == ["Diagnose", "Failures", "Account"]
+    assert [name for current, name in links if current] == ([here] if here else [])
+
+
 def test_public_page_takes_no_form(db: None) -> None:
     client = Client(enforce_csrf_checks=True)
 

@@ -51,7 +51,7 @@ def test_from_a_search_engine_to_an_account(narrow_page: Page, worker: Child) ->
 
     verdict = narrow_page.url
     narrow_page.get_by_role("link", name="Sign up").click()
-    narrow_page.get_by_label("Email").fill("alice@example.org")
+    narrow_page.get_by_label("E-mail").fill("alice@example.org")
     narrow_page.get_by_label("Password").fill(PASSWORD)
     narrow_page.get_by_role("button", name="Sign up").click()
     narrow_page.wait_for_url(verdict)

@@ -153,8 +153,7 @@ def test_allowance_is_that_of_the_account_and_stored_nowhere(make_account: MakeA
 
     response = client.get("/diagnose/allowance/")
 
-    assert "2 of 3 extra for a new account" in response.content.decode()
-    assert "5 of 5 left today; resets at" in response.content.decode()
+    assert "5 of 5 left today, and 2 extra. Resets at" in response.content.decode()
     assert response["Cache-Control"] == "private, no-store"
 
 

@@ -102,6 +102,19 @@ def test_what_there_is_none_of_is_refused(parameters: dict[str, str]) -> None:
         listing(parameters)
 
 
+def test_an_address_with_another_name_of_a_system_leads_to_its_list(
+    small_catalogue: Catalogue,
+) -> None:
+    failure = small_catalogue.failures["peer-closed"]
+    changed = replace(failure, systems=("Text Generation Inference",))
+    sync.load_failures(Catalogue({**small_catalogue.failures, "peer-closed": changed}))
+
+    found = listing({"system": "tgi"})
+
+    assert slugs(found) == ["peer-closed"]
+    assert found.address == "/failures/?system=text-generation-inference"
+
+
 def test_one_name_in_two_spellings_is_one_filter(small_catalogue: Catalogue) -> None:
     failure = small_catalogue.failures["peer-closed"]
     changed = replace(failure, systems=("LINUX",))

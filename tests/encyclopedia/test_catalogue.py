@@ -204,6 +204,7 @@ def test_text_above_the_first_heading_is_refused() -> None:
         ("told_by: text", "told_by: rumour", "disk-full.md:5: told_by is 'rumour'; it is one of"),
         ("tags: [Disk]", "tags: []", "disk-full.md:7: tags is empty"),
         ("systems: [Linux]", "systems: []", "disk-full.md:8: systems is empty"),
+        ("systems: [Linux]", "systems: [TGI]", ":8: TGI is called Text Generation Inference here"),
         ("title: Disk Full", "title: ''", "disk-full.md:2: title is empty"),
         ("url: 'https://", "url: 'http://", "the address starts with https://"),
         ("told_by: text", "told_by: comparison", "has a named rule and no signature"),
@@ -271,6 +272,20 @@ def test_one_alias_of_two_failures_is_named_at_both(messages: Messages) -> None:
     found = messages(("storage/disk-full.md", FILE), ("storage/no-space.md", FILE))
     assert [problem.split(": ", 1)[1] for problem in found] == [
         "the name enospc stands for disk-full and no-space"
+    ] * 2
+
+
+@pytest.mark.parametrize(("key", "other"), [("tags", "disk"), ("systems", "LINUX")])
+def test_two_spellings_of_one_label_are_named_at_both(
+    messages: Messages, key: str, other: str
+) -> None:
+    label = {"tags": "Disk", "systems": "Linux"}[key]
+    first = FILE.replace("aliases: [enospc]", "aliases: []")
+    second = first.replace(f"{key}: [{label}]", f"{key}: [{other}]")
+    found = messages(("storage/disk-full.md", first), ("storage/no-space.md", second))
+    spellings = ", ".join(sorted((label, other)))
+    assert [problem.split(": ", 1)[1] for problem in found] == [
+        f"one name is spelt in 2 ways: {spellings}"
     ] * 2
 
 

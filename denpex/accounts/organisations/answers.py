@@ -37,8 +37,7 @@ def answer_to_code(error: CodeRefusedError) -> Answer:
     if error.code is None:
         return Answer(
             "We know no such code.",
-            "Compare it with the mail: 28 letters and digits, in groups of four. Copying is safer"
-            " than typing.",
+            "Compare it with the mail. Copying is safer than typing.",
         )
     return _CODE[error.refusal](error.code)
 
@@ -133,8 +132,8 @@ def _organisation_closed(request: EvaluationRequest, organisation: Organisation 
     domain = organisation.domain if organisation else request.address
     return Answer(
         f"{domain} does not count as a workplace here.",
-        "It gives addresses to everybody, as far as we know. Use another address at work, or write"
-        " to who runs this site if that is a mistake.",
+        "It gives addresses to everybody, as far as we know. Use another address at work, or ask"
+        " whoever runs this site if that is a mistake.",
     )
 
 
@@ -158,7 +157,7 @@ def _evaluation_of(organisation: Organisation) -> str:
 
 _ONE_EVALUATION = (
     "An organisation gets one. Its members have"
-    f" {TIERS['organisation'].diagnoses_a_day} diagnoses a day; write to who runs this site if you"
+    f" {TIERS['organisation'].diagnoses_a_day} diagnoses a day; ask whoever runs this site if you"
     " need more."
 )
 _CODE: Mapping[Refusal, Callable[[EvaluationCode], Answer]] = {

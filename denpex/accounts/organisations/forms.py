@@ -16,14 +16,14 @@ __all__ = ["CodeForm", "RequestForm"]
 
 
 class RequestForm(forms.ModelForm):  # type: ignore[type-arg]
-    """Work e-mail, organisation, and what for."""
+    """Work e-mail, organisation and purpose."""
 
     class Meta:
         """What is asked, and how."""
 
         model = EvaluationRequest
         fields = ("address", "organisation_name", "purpose")
-        labels: ClassVar = {"address": "Work e-mail"}
+        labels: ClassVar = {"address": "Work e-mail", "purpose": "What you would use it for"}
         help_texts: ClassVar = {
             "address": "We send a link there. No address of a mail provider, please: it shows no"
             " workplace.",

@@ -88,11 +88,6 @@ def request_code(request: AccountRequest) -> HttpResponseBase:
     if not ratelimit.consume(request, action="request_code", key=application.address):
         return _request_page(request, form, _TOO_MANY_REQUESTS, HTTPStatus.TOO_MANY_REQUESTS)
     requests.ask(request.user, application)
-    messages.success(
-        request,
-        f"A link is on its way to {application.address}. Open it in this browser; it works for"
-        f" {requests.LINK_PERIOD.days} days.",
-    )
     return _done(redirect("evaluation"))
 
 
@@ -131,7 +126,8 @@ def redeem(request: AccountRequest) -> HttpResponseBase:
     try:
         grant = codes.redeem(request.user, form.typed())
     except CodeRefusedError as error:
-        return _code_page(request, form, answer_to_code(error), HTTPStatus.CONFLICT)
+        form.add_error("code", str(answer_to_code(error)))
+        return _code_page(request, form, status=HTTPStatus.CONFLICT)
     limit = TIERS[grant.tier].diagnoses_a_day
     end = f" until {grant.ends_at:%H:%M} UTC on {day(grant.ends_at)}" if grant.ends_at else ""
     messages.success(request, f"The evaluation has begun: {limit} diagnoses a day{end}.")

@@ -1,4 +1,4 @@
-"""Numbers of the tiers, for pages and mails that name them."""
+"""Numbers of the tiers, for pages and mails that name them, and a secret as people type it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.conf import settings
 
 from denpex.accounts.tiers import EVALUATION_PERIOD, TIERS, WELCOME_DIAGNOSES, Tier
 
-__all__ = ["evaluation_days", "most_addresses", "tier", "welcome_diagnoses"]
+__all__ = ["evaluation_days", "in_fours", "most_addresses", "tier", "welcome_diagnoses"]
 
 register = template.Library()
 
@@ -35,3 +35,9 @@ def most_addresses() -> int:
     """Return how many e-mail addresses an account may have."""
     most: int = settings.ACCOUNT_MAX_EMAIL_ADDRESSES
     return most
+
+
+@register.filter
+def in_fours(secret: str) -> str:
+    """Part a secret that is typed by hand into groups of four."""
+    return " ".join(secret[at : at + 4] for at in range(0, len(secret), 4))

@@ -47,13 +47,12 @@ def test_from_sign_up_to_a_diagnosis_of_ones_own(wide_page: Page, worker: Child)
     wide_page.goto("/")
     wide_page.get_by_role("link", name="Account").click()
     wide_page.get_by_role("link", name="Sign up").click()
-    wide_page.get_by_label("Email").fill("alice@example.org")
+    wide_page.get_by_label("E-mail").fill("alice@example.org")
     wide_page.get_by_label("Password").fill(PASSWORD)
     wide_page.get_by_role("button", name="Sign up").click()
 
     diagnoses = wide_page.get_by_role("region", name="Diagnoses")
-    expect(diagnoses).to_contain_text("3 of 3 extra for a new account")
-    expect(diagnoses).to_contain_text("3 of 3 left today")
+    expect(diagnoses).to_contain_text("3 of 3 left today, and 3 extra.")
     expect(wide_page.get_by_role("region", name="E-mail")).to_contain_text("is not verified yet")
 
     wide_page.goto(link_in(read_newest_mail()))
@@ -62,18 +61,17 @@ def test_from_sign_up_to_a_diagnosis_of_ones_own(wide_page: Page, worker: Child)
     expect(diagnoses).to_contain_text("5 of 5 left today")
 
     diagnose(wide_page)
-    expect(wide_page.get_by_role("region", name="Keep, share")).to_contain_text(
+    expect(wide_page.get_by_role("region", name="Copy or delete")).to_contain_text(
         "you alone can read them"
     )
     wide_page.get_by_role("link", name="Account").click()
-    expect(diagnoses).to_contain_text("2 of 3 extra")
-    expect(diagnoses).to_contain_text("5 of 5 left today")
+    expect(diagnoses).to_contain_text("5 of 5 left today, and 2 extra.")
 
     WelcomeCount.objects.update(used=3)
     diagnose(wide_page)
     wide_page.goto("/account/")
     expect(diagnoses).to_have_text(
-        re.compile(r"Diagnoses\s*4 of 5 left today; resets at 00:00 UTC")
+        re.compile(r"Diagnoses\s*4 of 5 left today. Resets at 00:00 UTC")
     )
 
     wide_page.get_by_role("banner").get_by_role("link", name="Log out").click()
@@ -84,11 +82,11 @@ def test_from_sign_up_to_a_diagnosis_of_ones_own(wide_page: Page, worker: Child)
 
 def test_a_wrong_field_is_told_at_the_field(narrow_page: Page) -> None:
     narrow_page.goto("/account/signup/")
-    narrow_page.get_by_label("Email").fill("alice@example.org")
+    narrow_page.get_by_label("E-mail").fill("alice@example.org")
     narrow_page.get_by_label("Password").fill("12345")
     narrow_page.get_by_role("button", name="Sign up").click()
 
     password = narrow_page.get_by_label("Password")
     expect(password).to_have_accessible_description(re.compile("too short"))
-    expect(narrow_page.get_by_label("Email")).to_have_value("alice@example.org")
+    expect(narrow_page.get_by_label("E-mail")).to_have_value("alice@example.org")
     assert narrow_page.evaluate("document.documentElement.scrollWidth") == 390

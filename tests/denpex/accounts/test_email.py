@@ -29,7 +29,14 @@ def test_it_works(logged_in: Client) -> None:
 
     assert "alice@example.org" in page
     assert "not verified, primary" in page
-    assert "the only one" in page
+    assert "Send the link again" in page
+    assert "Remove" not in page
+
+
+def test_the_primary_address_cannot_be_removed_and_says_so(alice: User, logged_in: Client) -> None:
+    EmailAddress.objects.filter(user=alice).update(verified=True)
+
+    assert '<td data-label="Change">cannot be removed</td>' in logged_in.get("/account/email/").text
 
 
 def test_added_address_gets_a_link(logged_in: Client) -> None:

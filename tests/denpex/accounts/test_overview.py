@@ -16,7 +16,7 @@ def test_it_works(as_alice: Client) -> None:
     response = as_alice.get("/account/")
     page = response.content.decode()
 
-    assert "3 of 3 extra for a new account; 3 of 3 left today" in page
+    assert "3 of 3 left today, and 3 extra." in page
     assert "Account, e-mail not verified" in page
     assert response["Cache-Control"] == "private, no-store"
     assert not Outline(page).misnested

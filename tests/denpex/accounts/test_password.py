@@ -36,7 +36,7 @@ def test_link_works_once(client: Client, alice: User) -> None:
     page = client.get(link, follow=True)
     client.post(page.request["PATH_INFO"], {"password1": NEW, "password2": NEW})
 
-    assert "This link is used up" in Client().get(link, follow=True).content.decode()
+    assert "This link no longer works" in Client().get(link, follow=True).content.decode()
 
 
 def test_asking_answers_the_same_for_an_unknown_address(alice: User) -> None:

@@ -34,9 +34,10 @@ def code_of(secret: str) -> str:
 def set_up(client: Client) -> str:
     """Set up an app and return its secret."""
     page = client.get("/account/2fa/totp/activate/").content.decode()
-    found = re.search(r"Secret: <code>(\w+)</code>", page)
+    found = re.search(r"Secret: <code>((?:\w{4} )+\w{1,4})</code>", page)
     assert found is not None
-    secret = found[1]
+    secret = found[1].replace(" ", "")
+    assert '<a href="otpauth://totp/' in page
     answer = client.post("/account/2fa/totp/activate/", {"code": code_of(secret)})
     assert answer.status_code == 302
     return secret
@@ -82,6 +83,17 @@ def test_password_alone_does_not_log_in(logged_in: Client) -> None:
     cache.clear()
     browser.post("/account/2fa/authenticate/", {"code": code_of(secret)})
     assert browser.get("/account/").status_code == 200
+
+
+def test_unused_recovery_codes_are_to_be_saved(logged_in: Client) -> None:
+    set_up(logged_in)
+    page = logged_in.get("/account/2fa/").text
+    assert "All 10 are left: save them" in page
+    assert '<a class="button" href="/account/2fa/recovery-codes/">Show them</a>' in page
+
+    wrapped = Authenticator.objects.get(type="recovery_codes").wrap()
+    assert wrapped.validate_code(wrapped.get_unused_codes()[0])
+    assert "9 of 10 are left." in logged_in.get("/account/2fa/").text
 
 
 def test_recovery_code_logs_in_once(logged_in: Client) -> None:

@@ -27,7 +27,7 @@ def test_it_works(client: Client) -> None:
 def test_page_says_what_an_account_gives(client: Client) -> None:
     page = client.get("/account/signup/")
 
-    assert "3 diagnoses are on top of the day" in page.content.decode()
+    assert "5 diagnoses a day once your address is verified" in page.content.decode()
     assert page["Cache-Control"] == "private, no-store"
 
 
@@ -140,4 +140,4 @@ def test_used_link_says_so(client: Client) -> None:
     link = link_in(WaitingMail.objects.get().text)
     client.post(link)
 
-    assert "This link is used up" in client.get(link).content.decode()
+    assert "This link no longer works" in client.get(link).content.decode()

@@ -37,7 +37,7 @@ def test_it_leads_to_the_evaluation(alice: User) -> None:
 def test_request_on_its_way_is_shown(as_alice: Client, alice: User) -> None:
     ask(as_alice)
 
-    assert f"A link is on its way to {WORK}: open it" in overview_of(alice)
+    assert f"A link is on its way to {WORK}. Open it" in overview_of(alice)
 
 
 def test_request_in_review_is_shown(alice: User) -> None:

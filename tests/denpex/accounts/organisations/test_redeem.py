@@ -180,7 +180,10 @@ def test_unknown_code_says_so(as_alice: Client, typed: str) -> None:
     answer = redeem(as_alice, typed)
 
     assert answer.status_code == 409
-    assert "We know no such code." in answer.content.decode()
+    page = answer.content.decode()
+    assert "We know no such code." in page
+    assert 'aria-invalid="true"' in page
+    assert page.count("28 letters and digits") == 1
 
 
 def test_refusals_are_written_down(alice: User, bob: User, code: str) -> None:

@@ -30,7 +30,10 @@ PATH = "/account/evaluation/request/"
 def test_it_works(as_alice: Client, alice: User) -> None:
     page = ask(as_alice).content.decode()
 
-    assert f"A link is on its way to {WORK}." in page
+    assert page.count(f"A link is on its way to {WORK}.") == 1
+    assert (
+        '<a class="button button--quiet" href="/account/evaluation/request/">Ask again</a>' in page
+    )
     asked = EvaluationRequest.objects.get()
     assert [asked.account, asked.state, asked.is_suspected] == [alice, "link_sent", False]
     assert [asked.organisation_name, asked.purpose] == ["The Lab", PURPOSE]
@@ -180,7 +183,7 @@ def test_page_of_the_evaluation_is_there_for_everyone(client: Client, lab: Organ
 def test_old_request_no_longer_stands_on_the_page(as_alice: Client) -> None:
     ask(as_alice)
     page = "/account/evaluation/"
-    assert f"on its way to {WORK}: open it" in as_alice.get(page).content.decode()
+    assert f"on its way to {WORK}. Open it" in as_alice.get(page).content.decode()
 
     EvaluationRequest.objects.update(
         link_expires_at=EvaluationRequest.objects.get().made_at - dt.timedelta(days=1)

@@ -101,7 +101,7 @@ def test_unknown_link_says_so(as_alice: Client, secret: str) -> None:
     answer = as_alice.get(f"/account/evaluation/verify/{secret}/")
 
     assert answer.status_code == 404
-    assert "This link is used up" in answer.content.decode()
+    assert "This link no longer works" in answer.content.decode()
 
 
 def test_link_of_another_account_proves_nothing(link: str, make_account: MakeAccount) -> None:
