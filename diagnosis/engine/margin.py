@@ -6,9 +6,9 @@ import re
 
 __all__ = ["without_margin"]
 
-# Quoted in a mail; indented as a block of code; numbered as `cat -n` does.
+# Quoted in a mail; indented as a block of code; numbered as `cat -n` and `grep -n` do.
 _QUOTED = re.compile(rb"(?m)^>(?: |$|(?=>))")
-_NUMBERED = re.compile(rb"(?m)^ {0,6}(\d{1,7})\t")
+_NUMBERED = re.compile(rb"(?m)^(?: {0,6}(\d{1,7})\t|(\d{1,7})[:-])")
 _SAMPLE_BYTES = 1 << 14
 # A quotation of a quotation, indented: no margin is deeper.
 _DEEPEST = 4
@@ -56,8 +56,8 @@ def _unnumbered(data: bytes) -> bytes:
     if not _NUMBERED.match(data):
         return data
     numbers = [_NUMBERED.match(line) for line in _sample(data)]
-    told = [int(number[1]) for number in numbers if number]
-    consecutive = list(range(told[0], told[0] + len(told)))
+    told = [int(number[1] or number[2]) for number in numbers if number]
+    consecutive = list(range(told[0], told[0] + len(told))) if told else []
     if len(told) < max(_FEWEST_NUMBERED, len(numbers)) or told != consecutive:
         return data
     return _NUMBERED.sub(b"", data)

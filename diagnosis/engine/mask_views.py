@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from itertools import accumulate
 from typing import cast
 
+from diagnosis.engine.copied import as_printed
 from diagnosis.engine.mask_spans import Range
 from diagnosis.engine.text import ANSI, LogFile
 
@@ -64,8 +65,8 @@ def view(log: LogFile) -> View:
     for mark, encoding in _WIDE_MARKS:
         if source[:2] == mark:
             whole = source[: len(source) & ~1].decode(encoding, "surrogatepass")
-            return View(log, whole.encode("utf-8", "surrogatepass"), encoding)
-    return View(log, source, None)
+            return View(log, as_printed(whole.encode("utf-8", "surrogatepass")), encoding)
+    return View(log, as_printed(source), None)
 
 
 def _unseen(source: bytes) -> list[Range]:

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from diagnosis.engine.copied import as_printed, without_escaped_ends
 from diagnosis.engine.margin import without_margin
 
 __all__ = ["ANSI", "LogFile", "Text", "prepare"]
@@ -39,7 +40,8 @@ _RANK_MARK = b"[rank"
 _TORN_BYTES = 1 << 12
 # What may stand right before it: another label, a stamp in brackets, the end of a progress bar.
 _LABEL = re.compile(rb"(?:\[[^\]\n]{1,64}\]:?|[|\x1f])$")
-_HOST = re.compile(rb"[\w.-]{1,64}:$")
+# A host, or a file with a line's number as `grep` prints it.
+_HOST = re.compile(rb"[\w./-]{1,64}:(?:\d{1,7}:)?$")
 _LONGEST_LABEL = 80
 # No line is longer; what goes on without a feed is cut there.
 _LONGEST_LINE = 1 << 16
@@ -152,17 +154,16 @@ class Text:
 
 
 def prepare(log: LogFile, unfold: Callable[[bytes], bytes] | None = None) -> Text:
-    """Make a file even: encoding marks read, ANSI, NUL and margin cut, CR as a line end.
+    """Make a file even: encoding marks read, ANSI, NUL, margin and what copying did cut, CR as LF.
 
     Takes any bytes and never fails; line numbers stay those of the file as it came. `unfold` makes
     lines of text of the records in it, without a line feed more or less.
     """
     raw = bytes(log.data)
     size = len(raw)
-    counted = without_margin(_cut(_decode_marked(raw)))
-    if unfold is not None:
-        unfolded = unfold(counted)
-        counted = counted if unfolded is counted else _cut(unfolded)
+    counted = without_margin(as_printed(_cut(_decode_marked(raw))))
+    unfolded = counted if unfold is None else unfold(counted)
+    counted = without_escaped_ends(counted) if unfolded is counted else _cut(unfolded)
     if any(mark in counted for mark in _UNEVEN):
         return Text(log.name, counted.translate(_EVEN), counted, size)
     return Text(log.name, counted, counted, size)

@@ -35,6 +35,9 @@ _CHAINED = (
 _FRAME = re.compile(
     rb'File "(?P<file>[^"\n]{1,512})", line (?P<line>\d{1,9})(?:, in (?P<function>\S+))?'
 )
+_FLUSH_FRAME = b'File "'
+# What Python 3.11 and newer draw below the code of a frame.
+_CARETS = re.compile(rb"[~^]+")
 # What names an exception: a type with a message, or a type that ends as exceptions do. Python names
 # the module of all but its own; what stands alone and small is another program's word.
 _SUFFIX = (
@@ -45,6 +48,7 @@ _EXCEPTION = re.compile(
     rb"(?P<type>(?:[A-Za-z_]\w{0,200}\.[\w.]{0,200}\w|[A-Z]\w{0,200})):(?: (?P<message>.*))?$"
     rb"|(?P<bare>(?:\w+\.)*(?:[A-Z]\w{0,100})?" + _SUFFIX + rb")$"
 )
+_NAMED_AS_EXCEPTION = re.compile(rb"(?:\w+\.)*[A-Z]\w*" + _SUFFIX + rb"(?::|$)")
 # Text under an exception type that is no exception: a logger's level, a field of a report, a
 # counter.
 _NO_EXCEPTION = re.compile(
@@ -229,20 +233,25 @@ def _read_one(log: Log, header: Line) -> Traceback:
     frames: list[Frame] = []
     margin = _margin(header.facts.message)
     strays = 0
+    # Where copying lost the indents, the code of a frame stands as far left as all else.
+    code_follows = False
     for line in _own_lines(log, header):
         message = line.facts.message
         body = message[margin:] if not message[:margin].strip() else message.lstrip()
         if frame := _frame(body):
             frames.append(frame)
+            code_follows = body.startswith(_FLUSH_FRAME)
         elif body.startswith(_HEADER):
             break
         elif _BAR.search(body):
             continue
         elif body.strip() and not body.startswith((b" ", b"\t")):
-            ended = _ended(log, lines, frames, line, body)
-            strays += 1
+            is_code = code_follows and _NAMED_AS_EXCEPTION.match(body) is None
+            ended = None if is_code else _ended(log, lines, frames, line, body)
             if ended is not None:
                 return ended
+            strays += not (is_code or _CARETS.fullmatch(body.strip()))
+            code_follows = False
             if strays > _STRAYS:
                 break
         lines.append(line)

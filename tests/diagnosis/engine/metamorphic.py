@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime
 import functools
+import html
 import itertools
 import json
 import random
@@ -230,6 +231,26 @@ def records_of_many_lines(sample: Sample, _chance: random.Random) -> Files | Non
     return _one(b"".join(records))
 
 
+def _in_place_of_text(changed: Callable[[bytes], bytes]) -> Change:
+    """Change the text as a whole, where it is one of bytes."""
+
+    def change(sample: Sample, _chance: random.Random) -> Files | None:
+        return None if _is_wide(sample.case.log) else _one(changed(sample.case.log))
+
+    return change
+
+
+def typeset(log: bytes) -> bytes:
+    """Set quotes as a forum does; a quote that nothing closes stays."""
+    log = re.sub(rb'"([^"\n]*)"', "\u201c\\1\u201d".encode(), log)
+    return re.sub(rb"'([^'\n]*)'", "\u2018\\1\u2019".encode(), log)
+
+
+def as_html(log: bytes) -> bytes:
+    """Write marks as entities, as the source of a page has them."""
+    return html.escape(log.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+
 _RANK_PREFIX = re.compile(rb"^\[rank(\d+)\]:")
 
 
@@ -265,6 +286,15 @@ LOSSLESS: Mapping[str, Change] = {
     "cat -n": _in_place_of_line(lambda number, line: b"%6d\t%b" % (number + 1, line)),
     "harmless text before": harmless_text_before,
     "masking": masked,
+    "typeset quotes": _in_place_of_text(typeset),
+    "no-break blanks": _in_place_of_text(lambda log: log.replace(b" ", "\u00a0".encode())),
+    "blanks of no width": _in_place_of_text(lambda log: log.replace(b": ", ":\u200b ".encode())),
+    "HTML entities": _in_place_of_text(as_html),
+    "colours without escapes": _in_place_of_line(lambda _number, line: b"[31m" + line + b"[0m"),
+    "one string": _in_place_of_text(lambda log: log.replace(b"\n", b"\\n")),
+    "indents lost": _in_place_of_line(lambda _number, line: line.lstrip(b" ")),
+    "grep -n": _in_place_of_line(lambda number, line: b"%d:%b" % (number + 1, line)),
+    "grep -Hn": _in_place_of_line(lambda number, line: b"logs/run.log:%d:%b" % (number + 1, line)),
     "kubectl --prefix": _enveloped(lambda _number: "[pod/trainer-0/main] "),
     "compose": _enveloped(lambda _number: "trainer-1  | "),
     "CRI": _enveloped(lambda number: f"{_iso(number)} stderr F "),

@@ -333,3 +333,20 @@ def test_counts_are_those_of_the_output(texts):
     for each in masked.replacements:
         assert each.placeholder not in brought.replace("\0", "")
         assert each.count == output.count(each.placeholder.encode())
+
+
+@pytest.mark.parametrize(
+    ("typed", "masked"),
+    [
+        ("password\u00a0=\u00a0hunter2secret", "password = <password-1>"),
+        ("password: \u201chunter2secret\u201d", 'password: "<password-1>"'),
+        ("pass\u200bword = hunter2secret", "password = <password-1>"),
+        (
+            "&quot;api_key&quot;: &quot;hunter2secret&quot; in &lt;module&gt;",
+            '"api_key": "<token-1>" in <module>',
+        ),
+        ("[31mpassword[0m [31m=[0m hunter2secret", "password = <password-1>"),
+    ],
+)
+def test_what_copying_did_hides_no_secret(typed: str, masked: str) -> None:
+    assert mask([LogFile("log.txt", typed.encode())]).logs[0].data.decode() == masked
