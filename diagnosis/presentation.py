@@ -334,8 +334,9 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
     fates = () if alone else tuple(_fate_rows(groups, drawing, titles, place))
     label = OUTCOMES[verdict["outcome"]]
     why, reasons = _why_parts(primary.get("why", ""), titles)
-    consequences = tuple(_others(verdict, titles, reasons, reader, place))
-    followed = {each.slug for each in consequences}
+    first_reasons = {each.slug: each for each in reversed(reasons)}
+    consequences = tuple(_others(verdict, titles, first_reasons, reader, place))
+    told = {first_reasons.get(each.slug) for each in consequences}
     return VerdictPage(
         answer=answer,
         verdict=verdict,
@@ -349,7 +350,7 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
         placeholders=_placeholders(verdict["fix"] or {}),
         frames=tuple(_frames(answer, verdict, excerpts, links)),
         why=why,
-        why_not=tuple(each for slug, each in reasons.items() if slug not in followed),
+        why_not=tuple(each for each in reasons if each not in told),
         consequences=consequences,
         possibilities=tuple(_possibilities(verdict["hypotheses"], titles)),
         nearest=_nearest(verdict["outcome"], evidence),
@@ -444,7 +445,7 @@ def _shared(texts: Iterable[str]) -> str:
     return all_of_them[0] if len(all_of_them) > 1 and len(set(all_of_them)) == 1 else ""
 
 
-def _why_parts(why: str, titles: Mapping[str, str]) -> tuple[str, Mapping[str, Reason]]:
+def _why_parts(why: str, titles: Mapping[str, str]) -> tuple[str, tuple[Reason, ...]]:
     """Part the engine's reasons: those for the verdict, and those against each other failure.
 
     A sentence that begins with the title of another failure is about that one.
@@ -455,13 +456,13 @@ def _why_parts(why: str, titles: Mapping[str, str]) -> tuple[str, Mapping[str, R
         for found in re.finditer(rf"(?:^|\. )({re.escape(title)} )", why)
     )
     if not starts:
-        return why, {}
+        return why, ()
     ends = [*(start for start, _slug in starts[1:]), len(why)]
-    reasons = {}
-    for (start, slug), end in zip(starts, ends, strict=True):
-        words = why[start:end].removeprefix(titles[slug]).strip()
-        reasons[slug] = Reason(slug, titles[slug], words)
-    return why[: starts[0][0]].strip(), reasons
+    reasons = (
+        Reason(slug, titles[slug], why[start:end].removeprefix(titles[slug]).strip())
+        for (start, slug), end in zip(starts, ends, strict=True)
+    )
+    return why[: starts[0][0]].strip(), tuple(reasons)
 
 
 def _placeholders(fix: Mapping[str, Any]) -> tuple[str, ...]:

@@ -161,7 +161,7 @@ class TestLines:
         rows = show(client, html.unescape(address))
 
         assert numbers(rows) == list(range(2199, 2499))
-        assert "2198 lines: show" in text_of(rows)
+        assert "2,198 lines: show" in text_of(rows)
         assert "<html" not in rows
 
     def test_all_of_a_log_is_reached_by_opening_gaps(
@@ -207,7 +207,7 @@ class TestSearch:
     def test_more_than_is_shown_is_counted(self, client: Client, answered: Answered) -> None:
         page = show(client, f"/d/{answered(LONG).pk}/log/?q=loss")
 
-        assert "5000 lines hold these words; the first 500 are shown." in text_of(page)
+        assert "5,000 lines hold these words; the first 500 are shown." in text_of(page)
         assert page.count('class="log-number"') == 500
 
     def test_nothing_found_says_what_masking_does(self, client: Client, answered: Answered) -> None:

@@ -486,6 +486,16 @@ def test_louder_failures_are_told_once_with_reason_line_and_link(
     assert text_of(page.partition('id="log"')[0]).count("Gloo Peer Closed the Connection") == 1
 
 
+def test_second_reason_against_a_failure_is_told_too(client: Client, told: Told) -> None:
+    of = verdict([], [evidence(1)], consequences=[consequence("peer-lost", 2)])
+    of["primary"]["why"] += " peer-lost follows from it. peer-lost (line 3) came later."
+
+    page = show(client, told(of, b"one\ntwo\nthree\n"))
+
+    assert '<li><a href="/failures/peer-lost/">peer-lost</a> (<a' in page
+    assert "peer-lost follows from it." in text_of(page)
+
+
 def test_many_louder_failures_are_folded(client: Client, told: Told) -> None:
     slugs = [f"failure-{n}" for n in range(4)]
     of = verdict([], [evidence(1)], consequences=[consequence(slug, 2) for slug in slugs])

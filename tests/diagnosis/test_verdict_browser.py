@@ -125,7 +125,7 @@ def test_verdict_is_read_searched_and_copied_without_scripts(
         expect(page.locator("#L2502")).to_be_in_viewport()
         expect(page.locator("#L2502 mark")).to_have_text("KeyError")
 
-        page.get_by_role("link", name="Back to the verdict").click()
+        page.get_by_role("link", name="Back to the verdict").first.click()
         page.get_by_role("button", name="Delete now").click()
         expect(page.get_by_role("heading", level=1)).to_have_text("Deleted")
 

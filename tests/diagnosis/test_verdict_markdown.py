@@ -8,7 +8,8 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 
-from tests.diagnosis.conftest import Answered, MakeJob, case_log
+from tests.diagnosis.conftest import Answered, MakeJob, Told, case_log
+from tests.diagnosis.verdicts import evidence, verdict
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
@@ -46,10 +47,20 @@ def test_it_works(client: Client, answered: Answered, failures: None) -> None:
     assert (
         "- Gloo Peer Closed the Connection on ranks 5, 7 follows from it, 4 times, first on" in text
     )
-    assert "**What else it may be.** For all of them: " in text
-    assert "  - for it:" not in text
     assert "collect next: `grep -w oom_kill /proc/vmstat` on the node" in text
     assert "- 6 (localhost): failed first" in text
+
+
+def test_what_speaks_for_all_possibilities_alike_is_said_once(client: Client, told: Told) -> None:
+    possible = [
+        {"failure": f"failure-{n}", "for": "Dead.", "against": f"No {n}.", "collect_next": "`x`"}
+        for n in range(2)
+    ]
+
+    text = written(client, told(verdict([], [evidence(1)], hypotheses=possible), b"one\n").pk)
+
+    assert "**What else it may be.** For all of them: Dead.\n\n- failure-0\n" in text
+    assert "- failure-1\n  - against it: No 1.\n  - collect next: `x`\n" in text
 
 
 def test_address_that_opens_the_log_does_not_stand_in_it(

@@ -129,6 +129,55 @@ def test_every_page_fits_a_narrow_screen(
         assert narrow_page.evaluate("document.documentElement.scrollWidth") == width, path
 
 
+def test_filters_are_folded_where_there_is_no_room(
+    narrow_page: Page, alice: User, diagnosed: Diagnosed
+) -> None:
+    diagnosed(alice)
+    log_in(narrow_page)
+    narrow_page.goto("/account/history/")
+    project = narrow_page.get_by_label("Project")
+
+    expect(project).to_be_hidden()
+    narrow_page.get_by_text("Filter", exact=True).first.click()
+    expect(project).to_be_visible()
+
+    narrow_page.set_viewport_size({"width": 1280, "height": 800})
+    narrow_page.reload()
+    expect(project).to_be_visible()
+
+
+@pytest.mark.parametrize("width", [390, 768])
+def test_header_of_an_account_takes_two_rows_at_most(
+    narrow_page: Page, alice: User, diagnosed: Diagnosed, width: int
+) -> None:
+    log_in(narrow_page)
+    narrow_page.set_viewport_size({"width": width, "height": 800})
+
+    links = narrow_page.get_by_role("navigation", name="Site").get_by_role("link")
+    brand = narrow_page.get_by_role("link", name="Denpex", exact=True).bounding_box()
+    last = links.last.bounding_box()
+    assert brand is not None
+    assert last is not None
+    assert last["y"] < brand["y"] + brand["height"]
+    search = narrow_page.get_by_label("Search failures")
+    assert search.evaluate("(field) => field.clientWidth") > 180
+
+
+def test_kept_verdict_is_deleted_in_two_steps(
+    narrow_page: Page, alice: User, diagnosed: Diagnosed
+) -> None:
+    entry = diagnosed(alice)
+    log_in(narrow_page)
+    narrow_page.goto(f"/d/{entry.pk}/")
+
+    expect(narrow_page.get_by_role("button", name="Delete now")).to_be_hidden()
+    narrow_page.get_by_text("Delete this verdict").click()
+    narrow_page.get_by_role("button", name="Delete now").click()
+
+    expect(narrow_page.get_by_role("status")).to_have_text("Verdict and log are deleted.")
+    expect(narrow_page).to_have_url(re.compile("/account/history/$"))
+
+
 def test_the_form_of_a_verdict_is_reached_by_keyboard(
     narrow_page: Page, alice: User, diagnosed: Diagnosed
 ) -> None:
