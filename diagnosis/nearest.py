@@ -20,6 +20,8 @@ __all__ = ["Near", "nearest"]
 _MOST = 3
 # Of 1: what has less in common with a line is about something else.
 _LEAST_LIKENESS = 0.12
+# One word alone, "the", makes no two lines alike.
+_FEWEST_SHARED = 2
 _MOST_WORDS = 5
 _CHARACTERS = 400
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]*[A-Za-z]")
@@ -121,8 +123,10 @@ def _rarity(lines: Iterable[frozenset[str]]) -> Mapping[str, float]:
 
 def _likeness(one: frozenset[str], other: frozenset[str], rarity: Mapping[str, float]) -> float:
     """Return from 0 to 1 how much of the rare words two lines share."""
-    whole = _weight(one, rarity) * _weight(other, rarity)
-    return _weight(one & other, rarity) / math.sqrt(whole) if whole else 0.0
+    shared = one & other
+    if len(shared) < _FEWEST_SHARED:
+        return 0.0
+    return _weight(shared, rarity) / math.sqrt(_weight(one, rarity) * _weight(other, rarity))
 
 
 def _weight(parts: Iterable[str], rarity: Mapping[str, float]) -> float:

@@ -46,7 +46,8 @@ _EXCEPTION = probe_pattern("exception")
 _INTERRUPT = probe_pattern("interrupt")
 # An exception as Python prints it, at the very start of a message.
 _BARE = re.compile(
-    rb"(?P<type>(?:[a-z_]\w*\.)*[A-Z]\w*(?:Error|Exception|Interrupt))(?:$|: ?(?P<message>.*))"
+    rb"(?P<type>(?:[a-z_]\w*\.)*(?:[A-Z]\w*(?:Error|Exception|Interrupt)|Exception))"
+    rb"(?:$|: ?(?P<message>.*))"
 )
 
 # Stands for the type where a log ends, or falls silent, within a traceback.

@@ -79,3 +79,9 @@ def test_a_task_that_was_cancelled_is_not_the_root(compiled: Compiled) -> None:
     cancelled = traceback("asyncio.exceptions.CancelledError")
     verdict = verdict_on(compiled, cancelled, traceback("KeyError: 'mask'", line=77))
     assert verdict.primary.failure.slug == "python-key-error"
+
+
+def test_a_bare_exception_without_a_kind_is_a_failure(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, steps(1, 9), "Exception: the loom is out of thread")
+    assert verdict.outcome == "unrecognised"
+    assert verdict.primary.summary.startswith("Exception: the loom is out of thread")
