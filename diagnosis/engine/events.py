@@ -303,7 +303,8 @@ def _bare_exceptions(
         folded.setdefault((raised.name, *subject.identity), []).append((line, raised))
     for group in folded.values():
         line, raised = group[0]
-        role = _role_of_unknown(raised)
+        # Without a kind and without a traceback it says least of all.
+        role = "exit" if raised.name == "Exception" else _role_of_unknown(raised)
         subject = subjects.of_line(line)
         yield Event(
             failure=None,
