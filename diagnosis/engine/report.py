@@ -173,6 +173,9 @@ def _why_root(findings: Findings, root: Event, outcome: str) -> str:
     line = f"Line {findings.log.number(root.first)}"
     if len(findings.log.texts) > 1:
         line += f" of {findings.log.name(root.first)}"
+    reason = root.captures.get("reason", "").rstrip(". ")
+    if outcome == "symptom_only" and reason:
+        return f"{line} is the first sign. It gives a reason: {reason}."
     if outcome == "symptom_only":
         return f"{line} is the first sign, and no line of this log says what led to it."
     if root.inferred:

@@ -357,3 +357,16 @@ def test_what_another_rank_raises_after_a_symptom_may_be_the_root(compiled: Comp
 def test_what_is_raised_after_a_lost_peer_may_be_the_root(compiled: Compiled) -> None:
     verdict = verdict_on(compiled, traceback(PEER_CLOSED), traceback(TEARDOWN, line=77))
     assert slug(verdict) is None
+
+
+def test_a_first_sign_that_gives_its_reason_is_quoted(compiled: Compiled) -> None:
+    told = "unable to load plan file to auto complete config: /models/ensemble/1/model.plan"
+    verdict = verdict_on(
+        compiled,
+        f"E1130 05:53:43.118204 1 model_lifecycle.cc:654] failed to load 'ensemble' version 1:"
+        f" Internal: {told}",
+        "error: creating server: Internal - failed to load all models",
+    )
+    assert verdict.outcome == "symptom_only"
+    assert f"It gives a reason: Internal: {told}." in verdict.primary.why
+    assert "no line of this log" not in verdict.primary.why
