@@ -281,19 +281,18 @@ def _behind(scene: Scene, enqueued: Mapping[int, tuple[int, Observation]]) -> li
 def _is_at_work(scene: Scene) -> bool:
     """Say whether what was printed last before the time-outs is work that is done between steps."""
     first = min(scene.complaints(TIMEOUTS), key=lambda event: event.key, default=None)
-    line = None if first is None else _line_above(scene.log, first.first)
-    return line is not None and _PART.search(line.facts.message) is not None
+    above = () if first is None else _lines_above(scene.log, first.first)
+    said = next((line.facts.message for line in above if line.facts.message.strip()), b"")
+    return _PART.search(said) is not None
 
 
-def _line_above(log: Log, line: Line) -> Line | None:
-    """Return the nearest line above that is not blank."""
+def _lines_above(log: Log, line: Line) -> Iterator[Line]:
+    """Yield the lines above, the nearest first, as far up as is looked."""
     for _ in range(_LINES_ABOVE):
         if line.start == 0:
-            return None
+            return
         line = log.line_at(line.file, line.start - 1)
-        if line.facts.message.strip():
-            return line
-    return None
+        yield line
 
 
 def _one_rank_stalled(scene: Scene, slug: str) -> Event | None:
@@ -361,13 +360,7 @@ def _wait_begins(scene: Scene, slug: str) -> Event | None:
 
 def _last_stamped(log: Log, line: Line) -> Line | None:
     """Return the nearest line above that has a stamp with a date."""
-    for _ in range(_LINES_ABOVE):
-        if line.start == 0:
-            return None
-        line = log.line_at(line.file, line.start - 1)
-        if _moments(line):
-            return line
-    return None
+    return next((above for above in _lines_above(log, line) if _moments(above)), None)
 
 
 def _near(ones: Iterable[float], others: Sequence[float]) -> bool:

@@ -7,8 +7,10 @@ gained or lost: a carriage return ends lines that no line feed ended in the file
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Callable, Mapping
+from itertools import islice
 
 __all__ = ["as_printed", "without_escaped_ends"]
 
@@ -22,18 +24,8 @@ _PLAIN: Mapping[bytes, bytes] = {
 }
 # At the very front U+FEFF is the mark of an encoding.
 _TYPESET = re.compile(rb"(?!\A\xef\xbb\xbf)(?:" + b"|".join(map(re.escape, _PLAIN)) + rb")")
-_ENTITIES: Mapping[bytes, bytes] = {
-    b"&lt;": b"<",
-    b"&gt;": b">",
-    b"&quot;": b'"',
-    b"&#34;": b'"',
-    b"&#39;": b"'",
-    b"&#x27;": b"'",
-    b"&apos;": b"'",
-    b"&nbsp;": b" ",
-    b"&amp;": b"&",
-}
-_ENTITY = re.compile(b"|".join(map(re.escape, _ENTITIES)))
+# `&reg` in an address is none: only what ends as an entity does, and no line feed among them.
+_ENTITY = re.compile(rb"&(?:lt|gt|quot|apos|nbsp|amp|#34|#39|#x22|#x27);")
 # Marks that a page would have had to write as entities; masking writes `<ip-1>` into any text.
 _BARE_MARK = re.compile(rb"<(?![a-z]+-\d+>)")
 _FEWEST_ENTITIES = 3
@@ -57,7 +49,7 @@ _ENDS_A_LINE = 4
 
 def as_printed(data: bytes) -> bytes:
     """Return the text as it was printed; the same object where nothing shows that it was copied."""
-    for mend in (_untypeset, _unescaped_html, _uncoloured):
+    for mend in (_unescaped_html, _untypeset, _uncoloured):
         data = mend(data)
     return data
 
@@ -74,27 +66,29 @@ def without_escaped_ends(data: bytes) -> bytes:
     return _ESCAPED.sub(_by(_ESCAPES), data)
 
 
+def _unescaped_html(data: bytes) -> bytes:
+    sample = _ends_of(data)
+    if not _occurs(_ENTITY, sample, _FEWEST_ENTITIES) or _BARE_MARK.search(sample):
+        return data
+    return _ENTITY.sub(lambda found: html.unescape(found[0].decode()).encode(), data)
+
+
 def _untypeset(data: bytes) -> bytes:
-    if _TYPESET.search(_ends_of(data)) is None:
+    if not _occurs(_TYPESET, _ends_of(data), 1):
         return data
     return _TYPESET.sub(_by(_PLAIN), data)
 
 
-def _unescaped_html(data: bytes) -> bytes:
-    sample = _ends_of(data)
-    few = sum(1 for _ in zip(_ENTITY.finditer(sample), range(_FEWEST_ENTITIES), strict=False))
-    if few < _FEWEST_ENTITIES or _BARE_MARK.search(sample) is not None:
-        return data
-    return _ENTITY.sub(_by(_ENTITIES), data)
-
-
 def _uncoloured(data: bytes) -> bytes:
     sample = _ends_of(data)
-    if b"m" not in sample or _RESET.search(sample) is None:
-        return data
-    if len(_COLOUR.findall(sample)) < _FEWEST_COLOURS:
+    if not _occurs(_RESET, sample, 1) or not _occurs(_COLOUR, sample, _FEWEST_COLOURS):
         return data
     return _COLOUR.sub(b"", data)
+
+
+def _occurs(pattern: re.Pattern[bytes], text: bytes, times: int) -> bool:
+    """Say whether a pattern is found in a text so many times; looks no further."""
+    return sum(1 for _ in islice(pattern.finditer(text), times)) == times
 
 
 def _by(table: Mapping[bytes, bytes]) -> Callable[[re.Match[bytes]], bytes]:

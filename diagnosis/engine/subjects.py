@@ -99,8 +99,7 @@ class Subjects:
         snippet = self._snippet_of(line)
         if snippet is not None:
             return self.of_captures(capture(_RAY_CAPTURES, snippet.facts.message), line)
-        shard = self._shard_of(line)
-        return self._of_source(line.facts.source if shard is None else shard)
+        return self._of_source(self._of_shard(line))
 
     def _snippet_of(self, line: Line) -> Line | None:
         """Return the header of the worker's error that a Ray Train controller quotes here."""
@@ -111,15 +110,16 @@ class Subjects:
         near = header.file == line.file and line.start - header.start <= _SNIPPET_BYTES
         return header if near and header.speaker == line.speaker else None
 
-    def _shard_of(self, line: Line) -> Source | None:
-        """Return the shard whose whole output a Text Generation Inference launcher quotes here."""
+    def _of_shard(self, line: Line) -> Source:
+        """Return who printed the line; of what a launcher of TGI quotes whole, the shard."""
+        source = line.facts.source
         place = bisect_right(self._shard_keys, line.key) - 1
         if place < 0:
-            return None
+            return source
         file, start = self._shard_keys[place]
         rank, end = self._shards[file, start]
         inside = line.file == file and start < line.start < end
-        return Source(rank=rank, role="worker") if inside else None
+        return dataclasses.replace(source, rank=rank, role="worker") if inside else source
 
     def of_chain(self, chain: Chain) -> Subject:
         """Return whose exception a chain of tracebacks is."""
