@@ -220,6 +220,8 @@ def start_process(site_environment: dict[str, str]) -> Iterator[StartProcess]:
                 PROJECT,
             )
             child = program.start(FOLDER)
+            # Of a test that fails, pytest shows what its processes wrote.
+            started.callback(lambda: sys.stderr.write(child.last_lines(40)))
             started.callback(child.end, patience=0)
             return child
 
