@@ -10,7 +10,6 @@ import datetime as dt
 import re
 import time
 from collections.abc import Iterator, Mapping
-from itertools import count
 from pathlib import Path
 
 from allauth.account.forms import SetPasswordForm
@@ -111,8 +110,8 @@ def _answer(job: Job) -> Job:
 
 
 def _sent(address: str, *logs: bytes, **more: str) -> Job:
-    names = ("run.log",) if len(logs) == 1 else (f"rank_{number}.log" for number in count())
-    uploads = tuple(Upload(name, log) for name, log in zip(names, logs, strict=False))
+    names = ["run.log"] if len(logs) == 1 else [f"rank_{n}.log" for n in range(len(logs))]
+    uploads = tuple(Upload(name, log) for name, log in zip(names, logs, strict=True))
     return submit(Submission("", uploads, **more), Sender(ANONYMOUS, Visitor(address, None)))
 
 
