@@ -226,6 +226,7 @@ class FateRow:
     files: int
     times: str
     happenings: tuple[Happening, ...]
+    last_collective: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,6 +363,7 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
             "lines": any(row.first or row.files for row in fates),
             "times": any(row.times for row in fates),
             "happenings": any(row.happenings for row in fates),
+            "collectives": any(row.last_collective for row in fates),
         },
         skews=_skews(verdict["coverage"]["clock_skew"] or {}),
         asked_about=_asked_about(answer.asked_about, verdict, titles),
@@ -593,6 +595,7 @@ def _fate_row(
         files=len(group.spans),
         times=_times_in_words(group.first_time, group.last_time),
         happenings=happenings,
+        last_collective=group.last_collective,
     )
 
 

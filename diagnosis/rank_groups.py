@@ -39,7 +39,11 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class RankGroup:
-    """Ranks that shared a fate; `first_time` and `last_time` are as printed."""
+    """Ranks that shared a fate; `first_time` and `last_time` are as printed.
+
+    `last_collective` is the number of the last one that they entered, or the least and the greatest
+    of several; "" where none is told.
+    """
 
     ranks: tuple[int, ...]
     fate: str
@@ -47,6 +51,7 @@ class RankGroup:
     spans: tuple[Span, ...]
     first_time: str
     last_time: str
+    last_collective: str = ""
 
     @property
     def outer_spans(self) -> tuple[Span, ...]:
@@ -118,7 +123,16 @@ def _group(group: Sequence[Mapping[str, Any]]) -> RankGroup:
         spans=spans,
         first_time=only.first_time if only else "",
         last_time=only.last_time if only else "",
+        # Verdicts of older engines, kept in a history, tell none.
+        last_collective=_least_to_greatest(
+            [n for each in group if (n := each.get("last_collective")) is not None]
+        ),
     )
+
+
+def _least_to_greatest(numbers: Sequence[int]) -> str:
+    least, greatest = min(numbers, default=None), max(numbers, default=None)
+    return "" if least is None else "\N{EN DASH}".join(map(str, dict.fromkeys((least, greatest))))
 
 
 def _time(

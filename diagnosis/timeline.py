@@ -47,6 +47,7 @@ _LABEL_CHARACTERS = 14
 _APART = 12.0
 # What a single line looks like.
 _SMALLEST_BAR = 0.6
+_MIDDLE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,18 @@ class Bar:
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """The last collective that the ranks of a lane entered, under the end of their bar.
+
+    `at` is a percentage; `side` is that of the text at which it lies.
+    """
+
+    words: str
+    at: float
+    side: str  # start | end
+
+
+@dataclass(frozen=True, slots=True)
 class Lane:
     """What one group of ranks did. `group` is None for what names no rank of the log."""
 
@@ -104,6 +117,7 @@ class Lane:
     host: str
     y: int
     bar: Bar | None
+    number: Number | None
     marks: tuple[Mark, ...]
 
     @property
@@ -155,6 +169,11 @@ class Timeline:
     def has_broken_bars(self) -> bool:
         """Whether a part of one of its bars is hatched."""
         return any(lane.bar.broken for lane in self.lanes if lane.bar)
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether the last collective of one of its lanes is told."""
+        return any(lane.number for lane in self.lanes)
 
     @property
     def fates(self) -> tuple[str, ...]:
@@ -298,12 +317,14 @@ def _hosts(verdict: Mapping[str, Any], events: Sequence[Event]) -> dict[Place, s
 
 def _lane(row: _Row, axis: Axis, y: int) -> Lane:
     group, events = row
+    bar = _bar(group, events, axis) if group else None
     return Lane(
         group=group,
         label=_label(group.ranks) if group else _label_of_unnamed(events),
         host=_host(group.hosts) if group else "",
         y=y,
-        bar=_bar(group, events, axis) if group else None,
+        bar=bar,
+        number=_number(group, bar) if group and bar else None,
         marks=tuple(_marks(events, axis)),
     )
 
@@ -326,6 +347,14 @@ def _bar(group: RankGroup, events: Sequence[Event], axis: Axis) -> Bar | None:
         broken=round(end - hurt, 2),
         begins_earlier=any(axis.is_before(span.first) for span in group.outer_spans),
     )
+
+
+def _number(group: RankGroup, bar: Bar) -> Number | None:
+    if not group.last_collective:
+        return None
+    end = round(bar.hurt + bar.broken, 2) if bar.broken else round(bar.start + bar.whole, 2)
+    side = "end" if end > _MIDDLE else "start"
+    return Number(f"#{group.last_collective}", end, side)
 
 
 def _marks(events: Sequence[Event], axis: Axis) -> Iterator[Mark]:

@@ -11,19 +11,19 @@ from dataclasses import dataclass
 
 from diagnosis.engine.causality import LEVELS, Judgement, ranks_of
 from diagnosis.engine.clock import DATED
+from diagnosis.engine.collectives import TIMEOUTS, group_of, numbered_by_group, told_whole
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event, Witness
 from diagnosis.engine.fates import Roster
 from diagnosis.engine.identities import Identities
 from diagnosis.engine.log import Line, Log
-from diagnosis.engine.matches import Observation, capture
+from diagnosis.engine.matches import Observation
 from diagnosis.engine.patterns import BytePattern
 from diagnosis.engine.subjects import Subject
 from encyclopedia.catalogue import Catalogue
 
 __all__ = ["RULES", "Scene", "compare"]
 
-TIMEOUTS = frozenset({"gloo-collective-timeout", "nccl-watchdog-timeout"})
 LOST_PEERS = frozenset({"gloo-peer-closed", "nccl-remote-peer-closed"})
 _AGENT = "torchelastic-child-failed"
 # Sizes of these differ between ranks in a healthy run.
@@ -59,7 +59,6 @@ _ENDED = BytePattern(
 # A wait begins within this of what holds it up, in seconds; and so far up is that looked for.
 _WAIT_BEGINS = 60.0
 _LINES_ABOVE = 64
-_GROUP = r"\[PG (?:ID [^ \]\n]+ PG )?GUID (?P<group>[^ \]\n]+)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,29 +172,14 @@ def _differing(scene: Scene, slug: str, name: str) -> Event | None:
     kinds: dict[tuple[str, ...], dict[str, Observation]] = {}
     for each in scene.observations:
         captured = each.captures
-        if _told_whole(each, "seq", name) and captured.get("op") not in _UNEVEN_OPERATIONS:
+        if told_whole(each, "seq", name) and captured.get("op") not in _UNEVEN_OPERATIONS:
             operation = () if name == "op" else (captured["op"],)
-            same = (captured["seq"], _group_of(scene, each), *operation)
+            same = (captured["seq"], group_of(scene.log, each), *operation)
             kinds.setdefault(same, {}).setdefault(captured[name], each)
     for values in kinds.values():
         if len(values) > 1:
             return scene.event(slug, [_witness(scene, each, "cause") for each in values.values()])
     return None
-
-
-def _group_of(scene: Scene, observation: Observation) -> str:
-    text = scene.log.around(observation.line, observation.hit)
-    return capture(_GROUP, text).get("group", "")
-
-
-def _told_whole(observation: Observation, *names: str) -> bool:
-    """Say whether all of these were captured, and none of them where the line was cut off.
-
-    Such a line always goes on behind its values.
-    """
-    end = observation.line.facts.message.rstrip()
-    values = [observation.captures.get(name) for name in names]
-    return all(value and not end.endswith(value.encode()) for value in values)
 
 
 def _witness(scene: Scene, observation: Observation, role: str) -> Witness:
@@ -245,25 +229,9 @@ def _rank_behind(scene: Scene) -> list[Witness] | None:
 
     Numbers count within a process group. Of several groups in which one is behind, none is chosen.
     """
-    found = [
-        lines for ranks in _enqueued(scene).values() if (lines := _behind(scene, ranks)) is not None
-    ]
+    groups = numbered_by_group(scene.log, scene.observations, scene.rank_of, "last_enqueued")
+    found = [lines for ranks in groups.values() if (lines := _behind(scene, ranks)) is not None]
     return found[0] if len({lines[0].rank for lines in found}) == 1 else None
-
-
-def _enqueued(scene: Scene) -> Mapping[str, Mapping[int, tuple[int, Observation]]]:
-    """Return by group and rank the highest number that a rank enqueued, and who says so."""
-    groups: dict[str, dict[int, tuple[int, Observation]]] = {}
-    for each in scene.observations:
-        rank = scene.rank_of.get(each.key)
-        number = each.captures.get("last_enqueued", "")
-        told = number.isdigit() and _told_whole(each, "last_enqueued")
-        if rank is not None and told and each.failure in TIMEOUTS:
-            enqueued = groups.setdefault(_group_of(scene, each), {})
-            known = enqueued.get(rank)
-            if known is None or int(number) > known[0]:
-                enqueued[rank] = int(number), each
-    return groups
 
 
 def _behind(scene: Scene, enqueued: Mapping[int, tuple[int, Observation]]) -> list[Witness] | None:

@@ -9,6 +9,7 @@ from diagnosis.engine import log as logs
 from diagnosis.engine.attempts import read_attempts
 from diagnosis.engine.causality import judge
 from diagnosis.engine.clock import Clock
+from diagnosis.engine.collectives import last_collectives
 from diagnosis.engine.comparison import Scene, compare
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.endings import read_ends
@@ -56,12 +57,13 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
     skew = read_skew(log, subjects)
     clock = Clock(log, attempts, skew)
     judgement = judge(events, compiled.catalogue, forced, recovered, clock)
+    rank_of = _ranks_of_lines(observations, chains, subjects)
     told_together = compare(
         Scene(
             log=log,
             judgement=judgement,
             observations=observations,
-            rank_of=_ranks_of_lines(observations, chains, subjects),
+            rank_of=rank_of,
             roster=roster,
             ends=ends,
             identities=identities,
@@ -76,12 +78,13 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
     processes = Processes(roster, identities, ends, partial(read_owners, log, subjects, identities))
     initiator = find_initiator(judgement, processes, compiled.catalogue)
     words = words_of_fate(roster, judgement, ends, initiator.rank)
+    collectives = last_collectives(log, observations, rank_of)
     return report(
         Findings(
             log=log,
             judgement=judgement,
             initiator=initiator,
-            fates=fates(log, roster, identities, words),
+            fates=fates(log, roster, identities, words, collectives),
             coverage=_coverage(log, len(roster.present), roster.world_size, skew),
             stack=read_stack(log),
         )

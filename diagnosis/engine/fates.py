@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from signal import SIGTERM
 
@@ -114,10 +114,23 @@ def _places_of_ranks(
 
 
 def fates(
-    log: Log, roster: Roster, identities: Identities, words: Mapping[int, str]
+    log: Log,
+    roster: Roster,
+    identities: Identities,
+    words: Mapping[int, str],
+    collectives: Mapping[int, int],
 ) -> tuple[RankFate, ...]:
-    """Return the fate of every rank of the roster, ascending; `words` has the word for each."""
-    return tuple(_fate(log, roster, identities, rank, words[rank]) for rank in roster.ranks)
+    """Return the fate of every rank of the roster, ascending.
+
+    `words` has the word for each, `collectives` the last one entered of those that tell it.
+    """
+    return tuple(
+        replace(
+            _fate(log, roster, identities, rank, words[rank]),
+            last_collective=collectives.get(rank),
+        )
+        for rank in roster.ranks
+    )
 
 
 def words_of_fate(

@@ -137,7 +137,10 @@ class Recovered:
 
 @dataclass(frozen=True, slots=True)
 class RankFate:
-    """What became of one rank; line numbers count from 1, times are as printed."""
+    """What became of one rank; line numbers count from 1, times are as printed.
+
+    `last_collective` is the number, within one process group, of the last one that it entered.
+    """
 
     rank: int
     local_rank: int | None
@@ -148,6 +151,7 @@ class RankFate:
     last_line: int | None
     first_time: str | None
     last_time: str | None
+    last_collective: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,14 @@ def test_ranks_that_the_log_does_not_show_come_last() -> None:
     assert [ranks for ranks, _fate, _hosts in groups(fates)] == [(2,), (1,), (0,)]
 
 
+def test_ranks_taken_together_tell_their_least_and_greatest_collective() -> None:
+    many = [fate(n, host="node-0", last_collective=40 + n % 3) for n in range(MOST_GROUPS + 1)]
+    one = [fate(0, last_collective=7), fate(1)]
+
+    assert [group.last_collective for group in group_ranks(many)] == ["40\N{EN DASH}42"]
+    assert [group.last_collective for group in group_ranks(one)] == ["7", ""]
+
+
 def test_silent_neighbours_of_equal_fate_are_merged() -> None:
     fates = [fate(n) for n in range(8)]
     fates[2] = fate(2, first_line=9)

@@ -123,6 +123,22 @@ def test_ranks_that_something_befell_alone_are_singled_out() -> None:
     assert timeline.ranks_singled_out(of) == {1, 4}
 
 
+def test_last_collective_of_a_lane_stands_at_the_end_of_its_bar() -> None:
+    late = fate(0, first_line=1, last_line=90, last_collective=42)
+    early = fate(1, first_line=1, last_line=20, last_collective=41)
+    drawing = draw(verdict([late, early, fate(2, first_line=1)], [evidence(5)]))
+
+    numbers = {lane.label: lane.number for lane in drawing.lanes}
+    assert drawing.has_numbers
+    for label, words, side in (("rank 0", "#42", "end"), ("rank 1", "#41", "start")):
+        lane = next(lane for lane in drawing.lanes if lane.label == label)
+        assert lane.bar is not None
+        assert lane.number is not None
+        assert (lane.number.words, lane.number.side) == (words, side)
+        assert lane.number.at == pytest.approx(lane.bar.start + lane.bar.whole + lane.bar.broken)
+    assert numbers["rank 2"] is None
+
+
 def test_rank_without_a_line_has_no_bar() -> None:
     drawing = draw(verdict([fate(0, "not_in_this_log"), fate(1, "initiated")], [evidence(5, 1)]))
 

@@ -321,6 +321,18 @@ def test_timeline_and_table_say_the_same(
     assert "Time runs to the right" in text_of(page)
 
 
+def test_rank_that_lags_shows_by_the_number_of_its_last_collective(
+    client: Client, answered: Answered, failures: None
+) -> None:
+    page = show(client, answered(case_log("comm-one-rank-a-collective-behind")))
+    table = page[page.index('<table class="fates') :].partition("</table>")[0]
+
+    assert "Last collective" in text_of(table)
+    assert "#19841" in text_of(table)
+    assert text_of(timeline_of(page)).count("#19842") == 3
+    assert "# is the last collective that a rank entered." in text_of(page)
+
+
 def test_axis_can_be_lines_instead(client: Client, answered: Answered) -> None:
     job = answered(case_log("lab-disk-full-rank0-torchrun4"))
     page = client.get(f"/d/{job.pk}/?axis=lines").text

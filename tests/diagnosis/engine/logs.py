@@ -50,6 +50,19 @@ def steps(first: int, last: int, *, rank: int | None = None) -> str:
     )
 
 
+def watchdog(rank: int, *, seq: int, op: str = "ALLREDUCE", numel: int = 9, enqueued: int) -> str:
+    """Return what the watchdog of a rank prints when a collective times out."""
+    stamp = f"[rank{rank}]:[E1130 05:53:43.47500000{rank} ProcessGroupNCCL.cpp"
+    return (
+        f"{stamp}:616] [Rank {rank}] Watchdog caught collective operation timeout:"
+        f" WorkNCCL(SeqNum={seq}, OpType={op}, NumelIn={numel}, NumelOut={numel},"
+        " Timeout(ms)=600000) ran for 600010 milliseconds before timing out.\n"
+        f"{stamp}:1785] [PG ID 0 PG GUID 0(default_pg) Rank {rank}] Exception (either an error or"
+        f" timeout) detected by watchdog at work: {seq}, last enqueued NCCL work: {enqueued},"
+        f" last completed NCCL work: {seq - 1}."
+    )
+
+
 def elastic_failed(local_rank: int, pid: int, exitcode: int = 1) -> str:
     """Return the line on which an agent of torchelastic notices a dead worker."""
     return (

@@ -12,6 +12,7 @@ from tests.diagnosis.engine.logs import (
     of_rank,
     traceback,
     verdict_on,
+    watchdog,
 )
 
 GLOO_TIMEOUT = (
@@ -31,19 +32,6 @@ def told(compiled: Compiled, *parts: str) -> tuple[str | None, int | None, str |
     assert primary is not None
     slug = None if primary.failure is None else primary.failure.slug
     return slug, primary.rank, primary.rank_basis
-
-
-def watchdog(rank: int, *, seq: int, op: str = "ALLREDUCE", numel: int = 9, enqueued: int) -> str:
-    """Return what the watchdog of a rank prints when a collective times out."""
-    stamp = f"[rank{rank}]:[E1130 05:53:43.47500000{rank} ProcessGroupNCCL.cpp"
-    return (
-        f"{stamp}:616] [Rank {rank}] Watchdog caught collective operation timeout:"
-        f" WorkNCCL(SeqNum={seq}, OpType={op}, NumelIn={numel}, NumelOut={numel},"
-        " Timeout(ms)=600000) ran for 600010 milliseconds before timing out.\n"
-        f"{stamp}:1785] [PG ID 0 PG GUID 0(default_pg) Rank {rank}] Exception (either an error or"
-        f" timeout) detected by watchdog at work: {seq}, last enqueued NCCL work: {enqueued},"
-        f" last completed NCCL work: {seq - 1}."
-    )
 
 
 def test_a_rank_that_left_early_is_told_by_its_last_line(compiled: Compiled) -> None:
