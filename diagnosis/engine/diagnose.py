@@ -7,17 +7,18 @@ from functools import partial
 
 from diagnosis.engine import log as logs
 from diagnosis.engine.attempts import read_attempts
-from diagnosis.engine.causality import judge
+from diagnosis.engine.causality import Judgement, judge
 from diagnosis.engine.clock import Clock
 from diagnosis.engine.collectives import last_collectives
 from diagnosis.engine.comparison import Scene, compare
 from diagnosis.engine.compiled import Compiled
 from diagnosis.engine.endings import read_ends
-from diagnosis.engine.events import fold
+from diagnosis.engine.events import Event, fold
 from diagnosis.engine.fates import fates, read_roster, words_of_fate
 from diagnosis.engine.findings import Findings
 from diagnosis.engine.identities import read_identities
 from diagnosis.engine.initiator import Processes, find_initiator
+from diagnosis.engine.last_words import read_last_words
 from diagnosis.engine.legible import TOO_LITTLE, is_too_little, why_unreadable
 from diagnosis.engine.log import Log
 from diagnosis.engine.matches import Observation, observe
@@ -70,8 +71,9 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
             catalogue=compiled.catalogue,
         )
     )
-    if told_together is not None:
-        events = [*events, told_together]
+    unheard = told_together or _last_words(log, judgement, subjects)
+    if unheard is not None:
+        events = [*events, unheard]
         judgement = judge(events, compiled.catalogue, forced, recovered, clock)
     if not events and is_too_little(log.texts):
         return unreadable(compiled, _coverage(log, 0, None, skew), TOO_LITTLE)
@@ -89,6 +91,12 @@ def diagnose(files: Sequence[LogFile], compiled: Compiled) -> Verdict:
             stack=read_stack(log),
         )
     )
+
+
+def _last_words(log: Log, judgement: Judgement, subjects: Subjects) -> Event | None:
+    """Return the error with which the log ends where nothing else in it failed."""
+    heard = judgement.root is not None or judgement.interrupted is not None
+    return None if heard else read_last_words(log, subjects)
 
 
 def _ranks_of_lines(

@@ -23,7 +23,7 @@ from diagnosis.engine.subjects import Subject, Subjects
 from diagnosis.engine.tracebacks import Chain, Traceback
 from encyclopedia.catalogue import ROLES
 
-__all__ = ["UNNAMED", "Event", "Exit", "Raised", "Witness", "fold"]
+__all__ = ["LAST_WORDS", "UNNAMED", "Event", "Exit", "Raised", "Witness", "fold"]
 
 # Unknown exceptions whose words say that another process was lost: they hurt here, and began there.
 _PEER_WORDS = (
@@ -52,6 +52,8 @@ _BARE = re.compile(
 
 # Stands for the type where a log ends, or falls silent, within a traceback.
 UNNAMED = "An exception whose name this log does not show"
+# Stands for the type of an error with which a log ends, whatever its program calls it.
+LAST_WORDS = "The log ends with an error"
 
 
 class Witness(NamedTuple):
@@ -79,6 +81,11 @@ class Raised:
     def name(self) -> str:
         """The type without its module."""
         return self.type.rpartition(".")[2]
+
+    @property
+    def is_named(self) -> bool:
+        """Whether the log says what kind of error it was."""
+        return self.type not in (UNNAMED, LAST_WORDS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.patterns import BytePattern
 
-__all__ = ["counter_of", "lines_of_progress", "lines_of_start", "lines_of_success"]
+__all__ = ["counter_of", "lines_of_progress", "lines_of_start", "lines_of_success", "shows_work"]
 
 # Lines that show work being done: a counter of steps, batches or epochs with its value.
 _PROGRESS = BytePattern(
@@ -19,6 +19,7 @@ _FINISHED = BytePattern(
     r"(?i:training (?:is )?(?:complete|completed|finished|done)"
     r"|(?:finished|completed|done) (?:training|successfully))"
 )
+_SUCCESS = BytePattern(r"(?i:\bsuccess(?:ful(?:ly)?)?\b)")
 # A launcher or a program that begins, or takes up a checkpoint.
 _START = BytePattern(
     r"torch/distributed/(?:run|launch)\.py:\d+\] \*{9}|SLURM_RESTART_COUNT=[1-9]"
@@ -43,6 +44,12 @@ def counter_of(line: Line) -> bytes:
     """Return what tells one line of progress from another: a bar is redrawn without any."""
     bar = _BAR.search(line.facts.message)
     return line.facts.message if bar is None else line.facts.message[bar.start : bar.end]
+
+
+def shows_work(line: Line) -> bool:
+    """Say whether a line counts steps, batches or epochs, or says that something is done."""
+    message = line.facts.message
+    return any(pattern.search(message) for pattern in (_PROGRESS, _FINISHED, _SUCCESS))
 
 
 def lines_of_success(log: Log, line: Line, rank: int | None = None) -> Iterator[Line]:

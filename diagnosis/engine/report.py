@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from diagnosis.engine.causality import Explained, Judgement, ranks_of
 from diagnosis.engine.compiled import Compiled
-from diagnosis.engine.events import UNNAMED, Event
+from diagnosis.engine.events import LAST_WORDS, Event
 from diagnosis.engine.filling import fill_fix
 from diagnosis.engine.findings import Findings
 from diagnosis.engine.hypotheses import hypotheses
@@ -83,7 +83,7 @@ def _confidence(findings: Findings, outcome: str) -> str:
     if outcome == "probable":
         return "medium"
     root = findings.judgement.root
-    named = root is not None and root.raised is not None and root.raised.type != UNNAMED
+    named = root is not None and root.raised is not None and root.raised.is_named
     return "medium" if outcome == "unrecognised" and named else "low"
 
 
@@ -239,7 +239,7 @@ def _evidence(findings: Findings, root: Event) -> tuple[Evidence, ...]:
     judgement = findings.judgement
     others: dict[str, Event] = {}
     for each in sorted(judgement.explained, key=lambda each: _weight(each.event)):
-        if each.event.raised is None or each.event.raised.type != UNNAMED:
+        if each.event.raised is None or each.event.raised.is_named:
             others.setdefault(each.event.name, each.event)
     events = [root, *findings.initiator.witnesses, *judgement.peers, *others.values()]
     lines = list(_evidence_lines(findings.log, events))
@@ -309,6 +309,8 @@ def _values(findings: Findings, root: Event) -> Mapping[str, str]:
 def _advice_for_unknown(root: Event) -> str:
     if root.raised is not None and root.raised.frame is not None:
         return f"Start at {root.raised.frame}: that is the innermost frame of your own code."
+    if root.raised is not None and root.raised.type == LAST_WORDS:
+        return "Start at what that line says: the program ended with it."
     if root.raised is not None:
         return "Start at the exception: no frame of your own code stands in its traceback."
     return "Look at what the process printed last, and at the kernel log of its host at that time."
