@@ -165,6 +165,8 @@ def _fix(verdict: Verdict) -> Iterator[str]:
     if fix.verify:
         yield "  Verify"
         yield from (f"    {line}" for line in fix.verify.strip().splitlines())
+    if fix.expect:
+        yield f"  Expect: {fix.expect}"
     if fix.infra:
         yield f"  Platform: {fix.infra}"
 

@@ -73,6 +73,8 @@ def _fix(fix: Mapping[str, Any]) -> Iterator[str]:
     if fix["verify"]:
         yield "Verify:"
         yield _code(fix["verify"], "sh")
+    if fix.get("expect"):
+        yield f"Expect: {_with_code(fix['expect'])}"
 
 
 def _why(page: VerdictPage) -> Iterator[str]:

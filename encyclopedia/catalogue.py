@@ -8,6 +8,7 @@ site; nor YAML, which takes longer to import than a log to diagnose, before a fi
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +20,7 @@ __all__ = [
     "FAILURES",
     "FAILURE_ROLES",
     "GATED_SECTIONS",
+    "PLACEHOLDER",
     "ROLES",
     "SECTIONS",
     "SEVERITIES",
@@ -51,6 +53,9 @@ ROLES = ("cause", "symptom", "consequence", "summary", "advice")
 FAILURE_ROLES = ROLES[:4]
 TOLD_BY = ("text", "comparison")
 WITHIN = ("event", "source", "log")
+
+# What stands in a fix for a value that only a log tells.
+PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
 
 # Heading → must every page have it. The order here is the order on the page.
 SECTIONS: Mapping[str, bool] = {
@@ -135,11 +140,17 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """The fix in one sentence, a command for it, one that proves it, and the platform's part."""
+    """The fix in one sentence, a command for it, one that proves it, and the platform's part.
+
+    `told` is what a log's own values add to the summary, `<name>` for what a signature captures;
+    `expect` is what `verify` shows once the fix holds.
+    """
 
     summary: str
+    told: str | None = None
     command: str | None = None
     verify: str | None = None
+    expect: str | None = None
     infra: str | None = None
 
 

@@ -15,6 +15,7 @@ from django.urls import reverse
 from encyclopedia.gate import INVITATION, gated_headings, readable_sections
 from encyclopedia.models import Failure
 from encyclopedia.page import ROLES
+from encyclopedia.rendering import placeholders_as_code
 
 __all__ = [
     "CATALOGUE_SCHEMA",
@@ -90,7 +91,7 @@ def failure_as_markdown(failure: Failure, *, whole: bool) -> str:
             for section in readable_sections(failure, whole=whole)
         ),
         "## Fix in one line",
-        failure.fix["summary"],
+        placeholders_as_code(failure.fix["summary"]),
         *_commands(failure),
         *((f"{', '.join(gated)}: {INVITATION}",) if gated else ()),
         "## References",
@@ -115,6 +116,8 @@ def _commands(failure: Failure) -> Iterable[str]:
     for key, label in (("command", "Command"), ("verify", "Verify")):
         if failure.fix.get(key):
             yield f"{label}:\n\n```\n{failure.fix[key]}\n```"
+    if failure.fix.get("expect"):
+        yield f"Expect: {failure.fix['expect']}"
 
 
 def _json(document: object) -> str:

@@ -228,8 +228,10 @@ def _facts(data: _Reader) -> Facts:
 def _fix(data: _Reader) -> Fix:
     fix = Fix(
         summary=data.text("summary"),
+        told=data.optional_text("told"),
         command=data.optional_text("command"),
         verify=data.optional_text("verify"),
+        expect=data.optional_text("expect"),
         infra=data.optional_text("infra"),
     )
     data.finish()

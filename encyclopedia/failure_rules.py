@@ -10,6 +10,7 @@ from pathlib import Path
 from encyclopedia.catalogue import (
     CATEGORIES,
     FAILURE_ROLES,
+    PLACEHOLDER,
     ROLES,
     SECTIONS,
     SEVERITIES,
@@ -52,6 +53,7 @@ def problems(catalogue: Catalogue, folder: Path) -> Iterator[Problem]:
             *_code_problems(failure, owners),
             *_label_problems(failure, spellings),
             *_section_problems(failure),
+            *_fix_problems(failure),
             *_page_link_problems(failure, names),
         ):
             yield _problem(failure, folder, where, message)
@@ -119,6 +121,18 @@ def _label_problems(
     for index, system in enumerate(failure.systems):
         if system in ONE_NAME:
             yield ("systems", index), f"{system} is called {ONE_NAME[system]} here"
+
+
+def _fix_problems(failure: Failure) -> Iterator[_Finding]:
+    """Yield where a fix leaves open what a log tells, outside of the sentence for it."""
+    fix = failure.fix
+    for key, text in (("infra", fix.infra), ("expect", fix.expect)):
+        if PLACEHOLDER.search(text or ""):
+            yield ("fix", key), f"fix.{key} leaves a value open that only a log tells"
+    if fix.told is not None and not PLACEHOLDER.search(fix.told):
+        yield ("fix", "told"), "fix.told adds nothing that a log tells: it belongs to summary"
+    if fix.expect is not None and fix.verify is None:
+        yield ("fix", "expect"), "fix.expect says what verify shows, and there is no verify"
 
 
 def _closed_lists(failure: Failure) -> Iterator[_Finding]:

@@ -17,10 +17,11 @@ from markdown import Markdown
 from markdown.extensions import Extension
 from markdown.treeprocessors import Treeprocessor
 
+from encyclopedia.catalogue import PLACEHOLDER
 from encyclopedia.code_blocks import CLASSES, code_block
 from encyclopedia.commonmark import CommonMark
 
-__all__ = ["plain_text", "render", "render_line"]
+__all__ = ["placeholders_as_code", "plain_text", "render", "render_line"]
 
 _TAGS = {
     *("a", "blockquote", "br", "code", "div", "em", "hr", "pre", "span", "strong"),
@@ -34,6 +35,7 @@ _ATTRIBUTES = {
     "span": {"class"},
     "td": {"data-label"},
 }
+_CODE_OR_PLACEHOLDER = re.compile(rf"(?P<code>`[^`]*`)|{PLACEHOLDER.pattern}")
 # When the text of a heading is final: below the tree processor that undoes escapes.
 _LAST = -10
 
@@ -61,6 +63,11 @@ def render_line(markdown: str) -> str:
     """Return one line of `markdown` (a fact, a fix) as safe HTML without a paragraph around it."""
     paragraph = _converters.line.reset().convert(markdown)
     return _clean(paragraph.removeprefix("<p>").removesuffix("</p>"))
+
+
+def placeholders_as_code(text: str) -> str:
+    """Return a text of Markdown in which `<name>`, which only a log tells, is set as code."""
+    return _CODE_OR_PLACEHOLDER.sub(lambda found: found["code"] or f"`{found[0]}`", text)
 
 
 def plain_text(markup: str) -> str:

@@ -6,11 +6,10 @@ import re
 from collections.abc import Mapping
 
 from diagnosis.engine.verdict import FilledFix
-from encyclopedia.catalogue import Fix
+from encyclopedia.catalogue import PLACEHOLDER, Fix
 
 __all__ = ["fill", "fill_command", "fill_fix"]
 
-_PLACEHOLDER = re.compile(r"<([a-z][a-z0-9_]*)>")
 # What may stand in a command: no blank, no quote, nothing that a shell reads as its own.
 _SAFE = re.compile(r"[\w./:@+-]+", re.ASCII)
 _LONGEST_VALUE = 200
@@ -18,7 +17,7 @@ _LONGEST_VALUE = 200
 
 def fill(text: str, captures: Mapping[str, str]) -> str:
     """Put captured values where `<name>` stands in a text for people; unknown names stay."""
-    return _PLACEHOLDER.sub(lambda found: _value(captures, found) or found[0], text)
+    return PLACEHOLDER.sub(lambda found: _value(captures, found) or found[0], text)
 
 
 def fill_command(text: str, captures: Mapping[str, str]) -> str:
@@ -26,17 +25,24 @@ def fill_command(text: str, captures: Mapping[str, str]) -> str:
 
     A value that begins with a hyphen would be read as an option and stays out as well.
     """
-    return _PLACEHOLDER.sub(lambda found: _safe_value(captures, found) or found[0], text)
+    return PLACEHOLDER.sub(lambda found: _safe_value(captures, found) or found[0], text)
 
 
 def fill_fix(fix: Fix, captures: Mapping[str, str]) -> FilledFix:
     """Return the fix of a failure in the log's own terms."""
     return FilledFix(
-        summary=fill(fix.summary, captures),
+        summary=_summary(fix, captures),
         command=None if fix.command is None else fill_command(fix.command, captures),
         verify=None if fix.verify is None else fill_command(fix.verify, captures),
-        infra=None if fix.infra is None else fill(fix.infra, captures),
+        infra=fix.infra,
+        expect=fix.expect,
     )
+
+
+def _summary(fix: Fix, captures: Mapping[str, str]) -> str:
+    """Return the summary, and what the log's values add to it where it tells all of them."""
+    summary, told = fill(fix.summary, captures), fill(fix.told or "", captures)
+    return f"{summary} {told}" if told and not PLACEHOLDER.search(told) else summary
 
 
 def _value(captures: Mapping[str, str], found: re.Match[str]) -> str | None:

@@ -94,12 +94,16 @@ class Primary:
 
 @dataclass(frozen=True, slots=True)
 class FilledFix:
-    """The failure's fix with the log's own values filled in where that is safe."""
+    """The failure's fix with the log's own values filled in where that is safe.
+
+    `expect` is what `verify` shows once the fix holds.
+    """
 
     summary: str
     command: str | None
     verify: str | None
     infra: str | None
+    expect: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

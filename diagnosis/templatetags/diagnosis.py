@@ -16,6 +16,7 @@ from diagnosis.log_reader import anchor
 from diagnosis.presentation import ROLES, LogLinks
 from diagnosis.samples import SAMPLES, Sample
 from diagnosis.timeline import KINDS, Lane, Mark, Timeline
+from encyclopedia.rendering import placeholders_as_code
 
 __all__ = [
     "anonymous_tier",
@@ -88,7 +89,7 @@ def sample_logs() -> Iterable[Sample]:
 @register.filter
 def code_spans(text: str) -> SafeString:
     """Show `code` between backticks as code. Nothing else of Markdown: the text may quote a log."""
-    return mark_safe(_CODE_SPAN.sub(r"<code>\1</code>", escape(text)))  # noqa: S308
+    return mark_safe(_CODE_SPAN.sub(r"<code>\1</code>", escape(placeholders_as_code(text))))  # noqa: S308
 
 
 @register.filter

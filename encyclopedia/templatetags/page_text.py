@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from django import template
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
 from encyclopedia import code_blocks
-from encyclopedia.rendering import render_line
+from encyclopedia.catalogue import PLACEHOLDER
+from encyclopedia.rendering import placeholders_as_code, render_line
 
-__all__ = ["command_lines", "markdown_line"]
+__all__ = ["command_lines", "fix_line", "has_placeholders", "markdown_line"]
 
 register = template.Library()
 
@@ -18,6 +21,18 @@ register = template.Library()
 def markdown_line(text: str) -> SafeString:
     """Render one line of Markdown (a fact, a fix, a difference); nh3 has cleaned the result."""
     return mark_safe(render_line(text))  # noqa: S308
+
+
+@register.filter
+def fix_line(text: str) -> SafeString:
+    """Render a line of a fix: as `markdown_line`, with what only a log tells set as code."""
+    return markdown_line(placeholders_as_code(text))
+
+
+@register.filter
+def has_placeholders(fix: Mapping[str, str | None]) -> bool:
+    """Say whether the fix or its commands leave open what only a log or a site tells."""
+    return any(PLACEHOLDER.search(fix.get(key) or "") for key in ("summary", "command", "verify"))
 
 
 @register.filter
