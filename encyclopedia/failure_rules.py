@@ -126,13 +126,13 @@ def _label_problems(
 def _fix_problems(failure: Failure) -> Iterator[_Finding]:
     """Yield where a fix leaves open what a log tells, outside of the sentence for it."""
     fix = failure.fix
-    for key, text in (("infra", fix.infra), ("expect", fix.expect)):
+    for key, text in (("summary", fix.summary), ("infra", fix.infra), ("expect", fix.expect)):
         if PLACEHOLDER.search(text or ""):
             yield ("fix", key), f"fix.{key} leaves a value open that only a log tells"
     if fix.told is not None and not PLACEHOLDER.search(fix.told):
         yield ("fix", "told"), "fix.told adds nothing that a log tells: it belongs to summary"
-    if fix.expect is not None and fix.verify is None:
-        yield ("fix", "expect"), "fix.expect says what verify shows, and there is no verify"
+    if (fix.expect is None) != (fix.verify is None):
+        yield ("fix", "verify"), "fix.verify and fix.expect, what it shows, stand together"
 
 
 def _closed_lists(failure: Failure) -> Iterator[_Finding]:

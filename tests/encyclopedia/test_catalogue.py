@@ -34,7 +34,7 @@ signatures:
 consequence_of: []
 looks_like: []
 facts: {layer: software, monitor: {grep: 'No space left'}}
-fix: {summary: Delete old files., verify: df -h}
+fix: {summary: Delete old files., verify: df -h, expect: less than 90 %}
 aliases: [enospc]
 references: [{title: errno(3), url: 'https://man7.org/linux/man-pages/man3/errno.3.html'}]
 reviewed: 2026-11-30
@@ -60,6 +60,18 @@ Nothing was deleted.
 ## Fix
 
 Delete something.
+
+## Symptoms
+
+Writes fail.
+
+## Prevent
+
+Watch it.
+
+## On call
+
+It can wait.
 """
 PATH = Path("storage/disk-full.md")
 
@@ -105,7 +117,7 @@ def test_it_works() -> None:
     assert failure.facts.recurs is None
     assert failure.fix.command is None
     assert failure.section("Fix") == "Delete something."
-    assert failure.section("Symptoms") is None
+    assert failure.section("Code") is None
     assert list(problems(catalogue_of((str(PATH), FILE)))) == []
 
 
@@ -217,10 +229,11 @@ def test_text_above_the_first_heading_is_refused() -> None:
         ("kind_of: null", "kind_of: no-such", "disk-full.md:6: kind_of: there is no failure"),
         ("consequence_of: []", "consequence_of: [a, no-such]", "there is no failure no-such"),
         ("consequence_of: []", "consequence_of: [disk-full]", "names the failure itself"),
-        ("verify: df -h", "verify: df -h, expect: <free>", "fix.expect leaves a value open"),
-        ("verify: df -h", "infra: Watch <host>.", "fix.infra leaves a value open"),
-        ("verify: df -h", "told: It is full.", "fix.told adds nothing that a log tells"),
-        ("verify: df -h", "expect: less than 90", "fix.expect says what verify shows, and there"),
+        ("expect: less than 90 %", "expect: <free>", "fix.expect leaves a value open"),
+        ("verify: df -h", "verify: df -h, infra: Watch <host>.", "fix.infra leaves a value open"),
+        ("Delete old files.", "Delete <path>.", "fix.summary leaves a value open"),
+        ("verify: df -h", "verify: df -h, told: Full.", "fix.told adds nothing that a log tells"),
+        (", expect: less than 90 %", "", "fix.verify and fix.expect, what it shows, stand"),
         ("## Fix\n", "## Cure\n", "unknown section 'Cure'"),
         ("## Fix\n", "## Cure\n", "the section 'Fix' is missing"),
         ("Delete something.", "", "the section 'Fix' is empty"),
