@@ -85,6 +85,20 @@ ENDINGS = (
         captures=r"[pP]rocess (?P<local_rank>\d+) terminated with"
         r" (?:signal (?P<signal>SIG[A-Z0-9]+)|exit code (?P<exitcode>\d+))",
     ),
+    # lightning/fabric/strategies/launchers/subprocess_script.py: the first child's rank is 1
+    Ending(
+        "lightning-child-ended",
+        r"Child process with PID \d{1,10} terminated with code -?\d{1,9}",
+        captures=r"\[rank: (?P<rank>\d+)\] Child process with PID (?P<pid>\d+)"
+        r" terminated with code (?P<exitcode>-?\d+)",
+    ),
+    # composer/cli/launcher.py
+    Ending(
+        "composer-rank-ended",
+        r"Global rank \d{1,6} \(PID \d{1,10}\) exited with code -?\d",
+        captures=r"Global rank (?P<rank>\d+) \(PID (?P<pid>\d+)\) exited with code"
+        r" (?P<exitcode>-?\d+)",
+    ),
     # Open MPI, orte/tools/orterun/help-orterun.txt and prte's help-prun.txt
     Ending(
         "mpirun-signal",
