@@ -299,9 +299,10 @@ def find(request: HttpRequest, job_id: str) -> Answer | Job | None:
     if kept is not None:
         return kept
     job = _seen_by(request).live().filter(pk=job_id).first()
-    if job is not None and job.state == Job.State.DONE:
-        return answers.of_job(job)
-    return job
+    if job is None or job.state != Job.State.DONE:
+        return job
+    # A verdict that was kept between the two questions is in the history by now.
+    return answers.of_job(job) or kept_answers.find(_account(request), job_id)
 
 
 def _history_of(request: HttpRequest, answer: Answer) -> EntryPage | None:
