@@ -10,6 +10,7 @@ from typing import Any
 from django.urls import reverse
 
 from diagnosis.answers import Answer
+from diagnosis.engine.filling import MASKED
 from diagnosis.excerpts import Excerpt, Excerpts
 from diagnosis.gutter import Gutter, marked_lines, stand_for
 from diagnosis.log_reader import LogReader, anchor
@@ -57,7 +58,7 @@ CONFIDENCES: Mapping[str, str] = {
 FATES: Mapping[str, str] = {
     "initiated": "failed first",
     "aborted_by_peer": "aborted when it lost a peer",
-    "torn_down": "stopped by the launcher",
+    "torn_down": "stopped with the run",
     "stalled_waiting": "waited for a peer that did not come",
     "finished": "finished",
     "not_in_this_log": "not in this log",
@@ -280,6 +281,7 @@ class VerdictPage:
     confidence: str
     rank_basis: str
     placeholders: tuple[str, ...]
+    masked_in_fix: tuple[str, ...]
     frames: tuple[Frame, ...]
     why: str
     why_not: tuple[Reason, ...]
@@ -334,6 +336,7 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
     alone = drawing is None and [group.fate for group in groups] == ["initiated"]
     fates = () if alone else tuple(_fate_rows(groups, drawing, titles, place))
     label = OUTCOMES[verdict["outcome"]]
+    open_in_fix = _placeholders(verdict["fix"] or {})
     why, reasons = _why_parts(primary.get("why", ""), titles)
     first_reasons = {each.slug: each for each in reversed(reasons)}
     consequences = tuple(_others(verdict, titles, first_reasons, reader, place))
@@ -348,7 +351,8 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
         has_short_page=_has_short_page(primary.get("failure") or {}),
         confidence=CONFIDENCES.get(primary.get("confidence", ""), ""),
         rank_basis=RANK_BASES.get(primary.get("rank_basis") or "", ""),
-        placeholders=_placeholders(verdict["fix"] or {}),
+        placeholders=tuple(each for each in open_in_fix if not MASKED.fullmatch(each)),
+        masked_in_fix=tuple(each for each in open_in_fix if MASKED.fullmatch(each)),
         frames=tuple(_frames(answer, verdict, excerpts, links)),
         why=why,
         why_not=tuple(each for each in reasons if each not in told),
