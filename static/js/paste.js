@@ -55,6 +55,20 @@ function setUpDropping(form) {
   });
 }
 
+// What was pasted into the search box, where the address of its results had room for the end alone.
+function showWholePaste(form) {
+  try {
+    const pasted = sessionStorage.getItem("pasted");
+    const searched = document.querySelector("[data-searched]");
+    const onOneLine = (text) => text.replace(/\s+/g, " ").trim();
+    if (!pasted || !searched || !onOneLine(pasted).endsWith(onOneLine(form.elements.log.value))) return;
+    searched.textContent = "Only its end was searched for: its last whole lines. The box below holds all that you pasted. ";
+    form.elements.log.value = pasted;
+  } catch {
+    // Storage is blocked: the box holds what was searched for.
+  }
+}
+
 function setUpPasteForm(form) {
   const button = form.querySelector("[type=submit]");
   const problem = form.querySelector("[data-problem]");
@@ -72,6 +86,7 @@ function setUpPasteForm(form) {
     button.setAttribute("aria-disabled", String(isEmpty(form)));
   }
 
+  showWholePaste(form);
   if (!form.elements.nonce.value) form.elements.nonce.value = newNonce();
   form.addEventListener("input", showWhetherEmpty);
   // Where the page itself put the focus into the box, nobody has used it yet.
