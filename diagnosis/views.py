@@ -10,7 +10,13 @@ from http import HTTPStatus
 from typing import Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    JsonResponse,
+)
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -41,6 +47,7 @@ from diagnosis.verdict_markdown import as_markdown
 __all__ = [
     "allowance",
     "delete",
+    "deleted",
     "diagnose",
     "find",
     "gone",
@@ -220,6 +227,13 @@ def delete(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Remove log and verdict now. Whoever may read them may."""
     if not _may_delete(request, job_id) or not jobs.delete(job_id):
         return gone(request, job_id)
+    return HttpResponseRedirect(reverse("deleted"), status=HTTPStatus.SEE_OTHER)
+
+
+@private
+@require_safe
+def deleted(request: HttpRequest) -> HttpResponseBase:
+    """Say that something was deleted, at an address that can be opened again."""
     return render(request, "diagnosis/deleted.html")
 
 

@@ -173,8 +173,12 @@ step 1
 [rank2]:     weave(strands)
 [rank2]: zephyr.loom.TangledStrandError: strand 7 crosses itself
 """
-    text = text_of(show(client, answered(log)))
+    job = answered(log)
+    text = text_of(show(client, job))
 
+    assert "(first error, rank 2)" in text
+    assert not re.search(r"\bcause (?:·|, rank)", text)
+    assert "first error · rank 2" in text_of(client.get(f"/d/{job.pk}/log/1/").text)
     assert "Unrecognised" in text
     assert "TangledStrandError: strand 7 crosses itself" in text
     assert "Rank 2" in text
@@ -331,6 +335,33 @@ def test_rank_that_lags_shows_by_the_number_of_its_last_collective(
     assert "#19841" in text_of(table)
     assert text_of(timeline_of(page)).count("#19842") == 3
     assert "# is the last collective that a rank entered." in text_of(page)
+
+
+def test_table_tells_each_rank_what_befell_it_also_where_another_told_it_first(
+    client: Client, told: Told, failures: None
+) -> None:
+    ranks = [fate(0, "initiated"), *(fate(n, "aborted_by_peer", first_line=n) for n in (1, 2))]
+    proofs = [evidence(3, 0), evidence(4, 1, role="consequence")]
+    followed = [
+        consequence("gloo-peer-closed", 4, 1, 2),
+        consequence("torchelastic-child-failed", 5, 0, 1, 2),
+    ]
+    of = verdict(ranks, proofs, rank=0, consequences=followed)
+    page = show(client, told(of, b"line\n" * 9))
+    rows = page[page.index('<table class="fates') :].partition("</table>")[0].split("<tr>")[2:]
+
+    assert "line 4 Gloo Peer Closed" in text_of(rows[1])
+    assert "Gloo Peer Closed" in text_of(rows[2])
+    assert "line 4" not in text_of(rows[2])
+    assert "torchrun" not in text_of(rows[2])
+
+
+def test_stamps_of_the_table_end_at_the_millisecond(client: Client, told: Told) -> None:
+    stamps = {"first_time": "2026-11-30T06:36:47.105133533Z", "last_time": "06:36:48,1057"}
+    of = verdict([fate(0, "initiated"), fate(1, first_line=1, **stamps)], [evidence(2, 0)], rank=0)
+    page = show(client, told(of, b"line\n" * 9))
+
+    assert "2026-11-30T06:36:47.105Z\n– 06:36:48,105" in page
 
 
 def test_axis_can_be_lines_instead(client: Client, answered: Answered) -> None:

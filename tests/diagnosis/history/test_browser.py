@@ -93,7 +93,12 @@ def test_from_a_verdict_to_deleting_everything(
     exported = zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes()))
     assert sum(name.endswith("/verdict.json") for name in exported.namelist()) == 3
 
-    page.get_by_role("link", name="delete your account").click()
+    page.get_by_role("link", name="Delete all verdicts…").click()
+    page.get_by_role("button", name="Delete all verdicts").click()
+    expect(page.get_by_role("status")).to_have_text("All verdicts and their logs are deleted.")
+    assert not HistoryEntry.objects.exists()
+
+    page.goto("/account/delete/")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Delete everything").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account is deleted")
