@@ -147,6 +147,7 @@ def allowance(request: HttpRequest) -> HttpResponseBase:
     ctx = {
         "allowance": sender.allowance(),
         "limit_megabytes": megabytes(log_limit_bytes(sender.tier)),
+        "keep_for": sender.tier.keep_for,
     }
     return _with_cookie(render(request, "diagnosis/allowance.html", ctx), sender)
 

@@ -339,6 +339,15 @@ function setUpContents(links) {
   linkOf.forEach((_link, section) => section && observer.observe(section));
 }
 
+// On paper a page says when it was printed, and where it stands unless that opens a log.
+function setUpPrinting(line) {
+  addEventListener("beforeprint", () => {
+    const moment = new Date().toISOString().slice(0, 16).replace("T", ", ");
+    const address = "address" in line.dataset ? ` from ${location.href.split("#")[0]}` : "";
+    line.textContent = `Printed${address} on ${moment} UTC`;
+  });
+}
+
 setUpThemeToggle();
 document.querySelectorAll(".article pre, .command pre, [data-copy]").forEach(addCopyButton);
 document.querySelectorAll(".paste textarea").forEach(setUpSending);
@@ -347,4 +356,5 @@ document.querySelectorAll("[data-choice]").forEach(setUpChoice);
 setUpContents(document.querySelectorAll(".contents a"));
 document.querySelectorAll("form[data-suggestions]").forEach(setUpSuggestions);
 setUpSearchKey(document.querySelector(".site-search input"));
+setUpPrinting(document.querySelector("[data-printed]"));
 setUpKeys(document.querySelector("#keys"));

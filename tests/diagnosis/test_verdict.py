@@ -54,6 +54,11 @@ def test_it_works(client: Client, answered: Answered, failures: None) -> None:
     assert page.count("<h1") == 1
 
 
+def test_address_that_opens_a_log_is_not_printed(client: Client, answered: Answered) -> None:
+    assert "data-printed></p>" in show(client, answered(case_log(KILLED)))
+    assert "data-printed data-address></p>" in client.get("/d/sample-killed-rank/").text
+
+
 def test_page_is_private_and_not_for_search_engines(client: Client, answered: Answered) -> None:
     response = client.get(f"/d/{answered(case_log(KILLED)).pk}/")
 

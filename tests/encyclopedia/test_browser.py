@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, urlsplit
 
@@ -290,10 +291,11 @@ def test_a_pasted_traceback_keeps_its_lines(wide_page: Page) -> None:
     assert "Only its end" not in wide_page.inner_text("main")
 
 
-@pytest.mark.parametrize("blocked", [False, True], ids=["storage", "no storage"])
+@pytest.mark.parametrize("storage", ["open", "blocked"])
 def test_a_pasted_log_is_searched_for_by_its_last_lines_and_offered_whole(
-    wide_page: Page, blocked: bool
+    wide_page: Page, storage: str
 ) -> None:
+    blocked = storage == "blocked"
     if blocked:
         wide_page.add_init_script(
             "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error() } })"
@@ -306,6 +308,21 @@ def test_a_pasted_log_is_searched_for_by_its_last_lines_and_offered_whole(
     offered = wide_page.get_by_label("Log or traceback").input_value()
     assert offered == (searched.strip() if blocked else text)
     assert ("The box below holds all that you pasted." in wide_page.inner_text("main")) != blocked
+
+
+def test_a_printed_page_says_where_and_when_and_asks_for_nothing(wide_page: Page) -> None:
+    wide_page.goto(f"{PAGE}#why-it-happens")
+    wide_page.emulate_media(media="print")
+    wide_page.pdf()
+    printed = wide_page.inner_text("main")
+    address = wide_page.url.partition("#")[0]
+    assert re.search(
+        rf"Printed from {re.escape(address)} on \d{{4}}-\d\d-\d\d, \d\d:\d\d UTC", printed
+    )
+    for asking in ("Was this it?", "The full steps", "A verified workplace", "Paste your log"):
+        assert asking not in printed
+    wide_page.emulate_media(media="screen")
+    assert "Printed from" not in wide_page.inner_text("main")
 
 
 def paste_into_search(page: Page, text: str) -> None:
