@@ -531,7 +531,7 @@ def test_louder_failures_are_told_once_with_reason_line_and_link(
     assert "Gloo Peer Closed the Connection on ranks 5, 7 follows from it. on localhost" in text
     assert "first on line 38" in text
     assert "Elastic Launcher Reports a Failed Worker" in text
-    assert text_of(page.partition('id="log"')[0]).count("Gloo Peer Closed the Connection") == 1
+    assert text_of(page.partition('id="fates"')[0]).count("Gloo Peer Closed the Connection") == 1
 
 
 def test_second_reason_against_a_failure_is_told_too(client: Client, told: Told) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 
 import pytest
@@ -90,6 +91,8 @@ def test_the_page_of_an_account_is_kept_by_nobody(alice: Client, address: str) -
     response = alice.get(address)
     assert response["Cache-Control"] == "private, no-store"
     assert "ETag" not in response
+    compressed = alice.get(address, headers={"Accept-Encoding": "gzip"})
+    assert gzip.decompress(compressed.content) == response.content
 
 
 @pytest.mark.parametrize("address", FORMS)
