@@ -191,7 +191,7 @@ def test_nothing_goes_earlier_than_was_promised(alice: User, diagnosed: Diagnose
 def test_deleting_the_job_deletes_the_entry(alice: User, diagnosed: Diagnosed) -> None:
     entry = diagnosed(alice)
 
-    assert browser_of(alice).post(f"/d/{entry.pk}/delete/").status_code == 200
+    assert browser_of(alice).post(f"/d/{entry.pk}/delete/").status_code == 303
 
     assert not HistoryEntry.objects.exists()
     assert not HistoryFile.objects.exists()
@@ -206,6 +206,6 @@ def test_an_entry_can_be_deleted_when_its_job_is_forgotten(
 
     for browser in (browser_of(bob), Client()):
         assert browser.post(f"/d/{entry.pk}/delete/").status_code == 404
-    assert browser_of(alice).post(f"/d/{entry.pk}/delete/").status_code == 200
+    assert browser_of(alice).post(f"/d/{entry.pk}/delete/").status_code == 303
 
     assert not HistoryEntry.objects.exists()
