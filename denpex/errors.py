@@ -5,16 +5,18 @@ from __future__ import annotations
 import datetime as dt
 import math
 import sys
+from collections.abc import Callable
 from http import HTTPStatus
 from pathlib import PurePosixPath
 
 import redis
 from django.core.exceptions import DisallowedHost, RequestDataTooBig
 from django.db import OperationalError
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseNotAllowed
 from django.shortcuts import render
 
 __all__ = [
+    "MethodNotAllowedMiddleware",
     "bad_request",
     "csrf_failure",
     "error_page",
@@ -92,6 +94,24 @@ def _words_of(path: str) -> str:
     """Return the last part of an address as words to search for: /f/xid-79 asks for xid 79."""
     last = PurePosixPath(path).stem[:_LONGEST_WORDS]
     return " ".join(last.replace("-", " ").replace("_", " ").split())
+
+
+class MethodNotAllowedMiddleware:
+    """Gives a page to what Django answers with an empty one: a form's address that is opened."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponseBase]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponseBase:
+        """Answer `request`; a 405 keeps its headers."""
+        response = self.get_response(request)
+        if not isinstance(response, HttpResponseNotAllowed) or response.content:
+            return response
+        page = error_page(request, HTTPStatus.METHOD_NOT_ALLOWED, is_read=request.method == "GET")
+        for name, value in response.headers.items():
+            if name != "Content-Type":
+                page.headers[name] = value
+        return page
 
 
 def server_error(request: HttpRequest) -> HttpResponse:

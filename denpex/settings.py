@@ -61,6 +61,7 @@ MIDDLEWARE = [
     "django.contrib.messages.middleware.MessageMiddleware",
     "allauth.account.middleware.AccountMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "denpex.errors.MethodNotAllowedMiddleware",
 ]
 
 # Public pages are rendered without a request, so that none of these gives them a session, a

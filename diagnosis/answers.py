@@ -16,6 +16,7 @@ from diagnosis.engine.masking import mask
 from diagnosis.models import Job
 from diagnosis.preloaded import compiled
 from diagnosis.samples import Sample
+from diagnosis.visible import visible_throughout
 
 __all__ = ["Answer", "of_job", "of_sample"]
 
@@ -42,6 +43,15 @@ class Answer:
     def verdict(self) -> dict[str, Any]:
         """The verdict in the shape of `verdict.schema.json`."""
         verdict: dict[str, Any] = json.loads(self.json)
+        return verdict
+
+    @property
+    def shown_verdict(self) -> dict[str, Any]:
+        """The verdict with its text made visible; where none is known, no line is a cause."""
+        verdict: dict[str, Any] = visible_throughout(self.verdict)
+        if verdict["outcome"] == "unrecognised":
+            for each in (verdict["primary"] or {}).get("evidence", ()):
+                each["role"] = "sign" if each["role"] == "cause" else each["role"]
         return verdict
 
 

@@ -15,7 +15,7 @@ from diagnosis.timeline import KINDS
 __all__ = ["Band", "Gutter", "Tick", "TickGroup", "marked_lines", "stand_for"]
 
 _SMALLEST_BAND = 0.8
-_KINDS: Mapping[str, str] = {**KINDS, "found": "holds the words"}
+_KINDS: Mapping[str, str] = {**KINDS, "sign": "first error", "found": "holds the words"}
 
 
 @dataclass(frozen=True, slots=True)

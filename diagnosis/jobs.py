@@ -17,6 +17,7 @@ from django.db.models import F, QuerySet
 from django.db.models.functions import Coalesce, Greatest, Now
 from django.utils import timezone
 
+from denpex.accounts.models import User
 from diagnosis import quota, store, unknowns
 from diagnosis.history import keeping
 from diagnosis.history.models import HistoryEntry
@@ -27,6 +28,7 @@ __all__ = [
     "MAX_ATTEMPTS",
     "MAX_TIMED_OUT_ATTEMPTS",
     "delete",
+    "delete_all",
     "fail",
     "finish",
     "give_up_lease",
@@ -186,6 +188,24 @@ def delete(job_id: str) -> bool:
             return False
         store.delete(job_id)
     return True
+
+
+def delete_all(account: User) -> int:
+    """Remove every verdict of an account with its log; return how many it kept.
+
+    What still waits for its verdict stays. Raises StoreUnavailableError, and then nothing is
+    removed.
+    """
+    over = (Job.State.DONE, Job.State.FAILED)
+    with transaction.atomic():
+        ended = account.jobs.select_for_update().filter(state__in=over).order_by("pk")
+        jobs = set(ended.values_list("pk", flat=True))
+        kept = set(account.history.values_list("pk", flat=True))
+        HistoryEntry.objects.filter(pk__in=kept).delete()
+        Job.objects.filter(pk__in=jobs | kept).delete()
+        for job_id in jobs | kept:
+            store.delete(job_id)
+    return len(kept)
 
 
 def seconds_left(job: Job) -> int:

@@ -19,7 +19,6 @@ from diagnosis.log_search import MOST_HITS, lines_holding, search
 from diagnosis.presentation import LogLinks
 from diagnosis.store import KeptFile
 from diagnosis.views import find, gone, private
-from diagnosis.visible import visible_throughout
 
 __all__ = ["log_lines", "log_page", "log_search"]
 
@@ -52,7 +51,7 @@ def log_page(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
     file = _file(answer, number)
     if not isinstance(answer, Answer) or file is None:
         return gone(request, job_id)
-    verdict = visible_throughout(answer.verdict)
+    verdict = answer.shown_verdict
     reader = _reader(answer)
     chosen = _chosen(request)
     part = _part(file, chosen.start)
@@ -85,7 +84,7 @@ def log_lines(request: HttpRequest, job_id: str, number: int) -> HttpResponseBas
     is_part = bool(part) and gap.start <= part.start and part.stop <= gap.stop
     if not isinstance(answer, Answer) or file is None or not is_part or len(part) > MOST_LINES:
         return gone(request, job_id)
-    excerpts = Excerpts(_reader(answer), _evidence(visible_throughout(answer.verdict)))
+    excerpts = Excerpts(_reader(answer), _evidence(answer.shown_verdict))
     ctx = {
         "answer": answer,
         "number": number,

@@ -10,6 +10,7 @@ from typing import Any
 from django.urls import reverse
 
 from diagnosis.answers import Answer
+from diagnosis.engine.filling import MASKED
 from diagnosis.excerpts import Excerpt, Excerpts
 from diagnosis.gutter import Gutter, marked_lines, stand_for
 from diagnosis.log_reader import LogReader, anchor
@@ -20,7 +21,6 @@ from diagnosis.preloaded import compiled
 from diagnosis.rank_groups import RankGroup, group_ranks, merge_silent
 from diagnosis.timeline import KINDS as EVENTS
 from diagnosis.timeline import LETTERS, Timeline, draw, ranks_singled_out
-from diagnosis.visible import visible_throughout
 from encyclopedia.models import Failure
 
 __all__ = ["Headline", "LogLinks", "VerdictPage", "headline_of", "present"]
@@ -57,12 +57,13 @@ CONFIDENCES: Mapping[str, str] = {
 FATES: Mapping[str, str] = {
     "initiated": "failed first",
     "aborted_by_peer": "aborted when it lost a peer",
-    "torn_down": "stopped by the launcher",
+    "torn_down": "stopped with the run",
     "stalled_waiting": "waited for a peer that did not come",
     "finished": "finished",
     "not_in_this_log": "not in this log",
 }
 ROLES: Mapping[str, str] = {
+    "sign": "first error",
     "cause": "cause",
     "symptom": "symptom",
     "consequence": "consequence",
@@ -91,6 +92,7 @@ _GUTTER_APART = 12.5
 # As the engine's `report` words it.
 _RAISED_AT = re.compile(r"^(.*) \(raised at (.*)\)([^)]*)$", re.DOTALL)
 _PLACEHOLDER = re.compile(r"<[a-z](?:[\w .-]*\w)?>")
+_FINE_FRACTION = re.compile(r"([.,]\d{3})\d+")
 # Clocks that agree so well put no line in another place.
 _SMALLEST_SKEW_SECONDS = 0.1
 
@@ -206,9 +208,9 @@ class Survived:
 
 @dataclass(frozen=True, slots=True)
 class Happening:
-    """Something that befell a row of ranks, at a line."""
+    """Something that befell a row of ranks, at a line; None where the verdict names no line."""
 
-    place: Place
+    place: Place | None
     words: str
 
 
@@ -280,6 +282,7 @@ class VerdictPage:
     confidence: str
     rank_basis: str
     placeholders: tuple[str, ...]
+    masked_in_fix: tuple[str, ...]
     frames: tuple[Frame, ...]
     why: str
     why_not: tuple[Reason, ...]
@@ -316,7 +319,7 @@ class VerdictPage:
 
 def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
     """Put an answer into the words of its page; its timeline shows time or, if asked, lines."""
-    verdict: Mapping[str, Any] = visible_throughout(answer.verdict)
+    verdict: Mapping[str, Any] = answer.shown_verdict
     primary = verdict["primary"] or {}
     evidence = primary.get("evidence", ())
     reader = LogReader([file.name for file in answer.about.files], answer.read_file)
@@ -332,8 +335,10 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
     drawing = draw(verdict, groups, lines_of, moments.at, by_lines=by_lines)
     # One rank that failed first is told of where the page opens.
     alone = drawing is None and [group.fate for group in groups] == ["initiated"]
-    fates = () if alone else tuple(_fate_rows(groups, drawing, titles, place))
+    more = _consequences_of_some(verdict)
+    fates = () if alone else tuple(_fate_rows(groups, drawing, more, titles, place))
     label = OUTCOMES[verdict["outcome"]]
+    open_in_fix = _placeholders(verdict["fix"] or {})
     why, reasons = _why_parts(primary.get("why", ""), titles)
     first_reasons = {each.slug: each for each in reversed(reasons)}
     consequences = tuple(_others(verdict, titles, first_reasons, reader, place))
@@ -348,7 +353,8 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
         has_short_page=_has_short_page(primary.get("failure") or {}),
         confidence=CONFIDENCES.get(primary.get("confidence", ""), ""),
         rank_basis=RANK_BASES.get(primary.get("rank_basis") or "", ""),
-        placeholders=_placeholders(verdict["fix"] or {}),
+        placeholders=tuple(each for each in open_in_fix if not MASKED.fullmatch(each)),
+        masked_in_fix=tuple(each for each in open_in_fix if MASKED.fullmatch(each)),
         frames=tuple(_frames(answer, verdict, excerpts, links)),
         why=why,
         why_not=tuple(each for each in reasons if each not in told),
@@ -556,13 +562,24 @@ def _survived(
         )
 
 
+def _consequences_of_some(verdict: Mapping[str, Any]) -> Sequence[tuple[str, frozenset[int]]]:
+    """Return the consequences that did not befall all ranks alike, each with its ranks."""
+    world = {each["rank"] for each in verdict["ranks"]}
+    found = ((each["failure"], frozenset(each["ranks"])) for each in verdict["consequences"])
+    return [(slug, ranks) for slug, ranks in found if not ranks >= world]
+
+
 def _fate_rows(
     groups: Sequence[RankGroup],
     drawing: Timeline | None,
+    more: Sequence[tuple[str, frozenset[int]]],
     titles: Mapping[str, str],
     place: Callable[[str, int], Place],
 ) -> Iterable[FateRow]:
-    """Yield a row for each lane of the timeline, so that the table says what the drawing shows."""
+    """Yield a row for each lane of the timeline, so that the table says what the drawing shows.
+
+    A consequence is drawn where it is seen first; `more` tells what befell the other ranks.
+    """
     if drawing is None:
         yield from (_fate_row(group, (), place) for group in groups)
         return
@@ -572,7 +589,13 @@ def _fate_rows(
             for event in lane.events
         )
         if lane.group is not None:
-            yield _fate_row(lane.group, happenings, place)
+            drawn = {event.failure for event in lane.events}
+            also = tuple(
+                Happening(None, titles[slug])
+                for slug, ranks in more
+                if slug not in drawn and ranks.intersection(lane.group.ranks)
+            )
+            yield _fate_row(lane.group, happenings + also, place)
         else:
             yield FateRow(lane.label, (), "", "", "", None, None, 0, "", happenings)
 
@@ -600,7 +623,11 @@ def _fate_row(
 
 
 def _times_in_words(first: str, last: str) -> str:
-    """Return the stamps of the first and the last line, as far as the two bear one."""
+    """Return the stamps of the first and the last line, as far as the two bear one.
+
+    Digits behind the millisecond would break the column.
+    """
+    first, last = (_FINE_FRACTION.sub(r"\1", stamp) for stamp in (first, last))
     if not first or not last:
         return f"from {first}" if first else f"until {last}" if last else ""
     return first if first == last else f"{first}\n\N{EN DASH} {last}"

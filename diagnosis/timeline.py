@@ -235,11 +235,14 @@ def _evidence(verdict: Mapping[str, Any]) -> Iterator[Event]:
     first = {"symptom_only": "sign", "no_failure": "stopped"}.get(verdict["outcome"], "initiating")
     slug = (primary.get("failure") or {}).get("slug", "")
     evidence = primary.get("evidence", ())
+    failures = {(c["file"], c["first_line"]): c["failure"] for c in verdict["consequences"]}
     for order, each in enumerate(evidence):
         if order:
             if _tells_who(each, evidence[0], primary["rank"]):
                 continue
-            yield Event(each["file"], each["line"], each["role"], _as_ranks(each["rank"]))
+            failure = failures.get((each["file"], each["line"]), "")
+            ranks = _as_ranks(each["rank"])
+            yield Event(each["file"], each["line"], each["role"], ranks, failure)
             continue
         # Where the log does not tell who was first, its first line of evidence does not, either.
         kind = first if primary["rank"] is not None or each["rank"] is None else each["role"]

@@ -7,6 +7,7 @@ from django.urls import include, path
 from diagnosis import log_views, views
 
 _job_patterns = [
+    path("deleted/", views.deleted, name="deleted"),
     path("<slug:job_id>/", views.verdict, name="verdict"),
     path("<slug:job_id>.json", views.verdict_json, name="verdict-json"),
     path("<slug:job_id>.md", views.verdict_markdown, name="verdict-markdown"),

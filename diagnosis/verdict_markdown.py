@@ -1,6 +1,7 @@
 """A verdict as Markdown, for an issue or a chat.
 
-What a log says stands in it as code, where it can neither format, nor link, nor call anyone. The
+What a log says stands in it as code, where it can neither format, nor link, nor call anyone; so
+does each word with a sign that could, since what escapes one shows in Slack and in mail. The
 address of the verdict is left out: whoever has it may read the whole log, and delete it.
 """
 
@@ -15,12 +16,13 @@ from diagnosis.presentation import FateRow, Other, Possibility, VerdictPage
 
 __all__ = ["as_markdown"]
 
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~!&$])")
-# An address is a link wherever it stands.
-_ADDRESS = re.compile(r"(?i)\b(www)\.|:(?=//)")
-# GitHub calls who is named behind an @, and links what is numbered behind a #: not within code.
-_CALL = re.compile(r"@+")
+# What formats; an address, which is a link wherever it stands; and what calls somebody on GitHub.
+_ACTS = re.compile(r"(?i)[\\`*_{}\[\]<>#|~!&$@]|\bwww\.|://")
 _BLANKS = re.compile(r"\s+")
+_WORD = re.compile(r"\S+")
+# A word between the signs of its sentence.
+_IN_SENTENCE = re.compile(r"^(\(?)(.+?)(\)?[.,;:]*)$")
+_TICKS = re.compile("`+")
 _FENCE = re.compile("`{3,}")
 _CODE_SPAN = re.compile("`([^`]+)`")
 
@@ -130,10 +132,21 @@ def _with_code(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return text that Markdown shows as it is."""
-    escaped = _SPECIAL.sub(r"\\\1", _BLANKS.sub(" ", text))
-    escaped = _ADDRESS.sub(lambda found: f"{found[1] or ''}\\{found[0][-1]}", escaped)
-    return _CALL.sub(r"`\g<0>`", escaped)
+    """Return text that Markdown shows as it is: each word that would do more is code."""
+    return _WORD.sub(lambda found: _harmless(found[0]), _BLANKS.sub(" ", text))
+
+
+def _harmless(word: str) -> str:
+    if not _ACTS.search(word):
+        return word
+    return _IN_SENTENCE.sub(lambda found: f"{found[1]}{_span(found[2])}{found[3]}", word, 1)
+
+
+def _span(text: str) -> str:
+    """Return a span of code whose fence is longer than any within it."""
+    fence = "`" * (1 + max(map(len, _TICKS.findall(text)), default=0))
+    blank = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{fence}{blank}{text}{blank}{fence}"
 
 
 def _code(text: str, language: str = "text") -> str:

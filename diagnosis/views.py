@@ -10,7 +10,13 @@ from http import HTTPStatus
 from typing import Concatenate, ParamSpec, TypeVar
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseBase, JsonResponse
+from django.http import (
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBase,
+    HttpResponseRedirect,
+    JsonResponse,
+)
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -41,6 +47,7 @@ from diagnosis.verdict_markdown import as_markdown
 __all__ = [
     "allowance",
     "delete",
+    "deleted",
     "diagnose",
     "find",
     "gone",
@@ -140,6 +147,7 @@ def allowance(request: HttpRequest) -> HttpResponseBase:
     ctx = {
         "allowance": sender.allowance(),
         "limit_megabytes": megabytes(log_limit_bytes(sender.tier)),
+        "keep_for": sender.tier.keep_for,
     }
     return _with_cookie(render(request, "diagnosis/allowance.html", ctx), sender)
 
@@ -220,6 +228,13 @@ def delete(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Remove log and verdict now. Whoever may read them may."""
     if not _may_delete(request, job_id) or not jobs.delete(job_id):
         return gone(request, job_id)
+    return HttpResponseRedirect(reverse("deleted"), status=HTTPStatus.SEE_OTHER)
+
+
+@private
+@require_safe
+def deleted(request: HttpRequest) -> HttpResponseBase:
+    """Say that something was deleted, at an address that can be opened again."""
     return render(request, "diagnosis/deleted.html")
 
 
@@ -299,9 +314,10 @@ def find(request: HttpRequest, job_id: str) -> Answer | Job | None:
     if kept is not None:
         return kept
     job = _seen_by(request).live().filter(pk=job_id).first()
-    if job is not None and job.state == Job.State.DONE:
-        return answers.of_job(job)
-    return job
+    if job is None or job.state != Job.State.DONE:
+        return job
+    # A verdict that was kept between the two questions is in the history by now.
+    return answers.of_job(job) or kept_answers.find(_account(request), job_id)
 
 
 def _history_of(request: HttpRequest, answer: Answer) -> EntryPage | None:

@@ -21,6 +21,7 @@ from encyclopedia.models import Failure, SectionRow
 
 __all__ = [
     "INVITATION",
+    "first_gated_anchor",
     "gated_headings",
     "gated_parts",
     "log_in_address",
@@ -73,11 +74,22 @@ def gated_parts(failure: Failure) -> list[str]:
     return [_ADDED[heading] for heading in gated_headings(failure, whole=False)]
 
 
+def first_gated_anchor(failure: Failure) -> str:
+    """Return where on a page begins what an account opens; "" where nothing does."""
+    gated = (s["anchor"] for s in failure.sections if s["heading"] in GATED_SECTIONS)
+    return next(gated, "")
+
+
 def sign_up_address(failure: Failure) -> str:
-    """Return where an account is made, with the way back to the page."""
-    return f"{reverse('account_signup')}?{urlencode({'next': failure.get_absolute_url()})}"
+    """Return where an account is made, with the way back to what it opens."""
+    return f"{reverse('account_signup')}?{urlencode({'next': _way_back(failure)})}"
 
 
 def log_in_address(failure: Failure) -> str:
-    """Return where an account is entered, with the way back to the page."""
-    return f"{reverse('account_login')}?{urlencode({'next': failure.get_absolute_url()})}"
+    """Return where an account is entered, with the way back to what it opens."""
+    return f"{reverse('account_login')}?{urlencode({'next': _way_back(failure)})}"
+
+
+def _way_back(failure: Failure) -> str:
+    anchor = first_gated_anchor(failure)
+    return failure.get_absolute_url() + (f"#{anchor}" if anchor else "")

@@ -125,6 +125,7 @@ def context(failure: Failure, *, whole: bool) -> dict[str, object]:
         "roles": roles,
         "invitation": gate.INVITATION,
         "gated": gate.gated_parts(failure),
+        "opened_at": gate.first_gated_anchor(failure) if whole else "",
         "is_stale": failure.reviewed < today() - _FRESH_FOR,
         "sign_up": gate.sign_up_address(failure),
         "log_in": gate.log_in_address(failure),

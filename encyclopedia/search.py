@@ -22,7 +22,7 @@ from encyclopedia.models import Failure
 
 __all__ = ["LONGEST_QUERY", "MOST_CHARACTERS", "SearchResult", "find", "suggest"]
 
-# An address of a page has room for no more.
+# Of a longer text the end is looked at, where the exception stands.
 MOST_CHARACTERS = 4000
 # What is longer is a log: its page is found as well, and a diagnosis is offered besides.
 LONGEST_QUERY = 300
@@ -54,7 +54,7 @@ class SearchResult:
 
 def find(text: str) -> SearchResult:
     """Look for `text`; see the module for the order."""
-    typed = text.replace("\0", " ")[:MOST_CHARACTERS]
+    typed = _end_of(text.replace("\0", " "))
     query = clean(typed)
     known_by_engine = _known_by_engine(typed)
     if len(known_by_engine) == 1 and len(query) <= LONGEST_QUERY:
@@ -68,7 +68,16 @@ def find(text: str) -> SearchResult:
 
 def clean(text: str) -> str:
     """Return `text` as one line without what PostgreSQL refuses, and not too long."""
-    return " ".join(text.replace("\0", " ").split())[:MOST_CHARACTERS]
+    return _end_of(" ".join(text.replace("\0", " ").split()))
+
+
+def _end_of(text: str) -> str:
+    """Return the last whole lines, or of one long line the last whole words."""
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    end = text[-MOST_CHARACTERS:]
+    _begun, _, whole = end.partition("\n" if "\n" in end else " ")
+    return whole or end
 
 
 def suggest(text: str) -> tuple[Failure, ...]:

@@ -21,6 +21,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
 from django.utils.cache import get_conditional_response
 from django.views.decorators.csrf import csrf_exempt
+from django.views.decorators.gzip import gzip_page
 from django.views.decorators.http import require_safe
 
 from encyclopedia.models import LoadedCatalogue
@@ -64,7 +65,7 @@ def public_page(
             request: HttpRequest, /, *args: _Parameters.args, **kwargs: _Parameters.kwargs
         ) -> HttpResponseBase:
             if unless is not None and unless(request):
-                return _private(view(request, *args, **kwargs))
+                return _private(gzip_page(view)(request, *args, **kwargs))
             storable = not settings.DEBUG and not any(name in request.GET for name in varies_with)
             pages = _store.pages() if storable else {}
             if page := pages.get(request.path):

@@ -13,11 +13,14 @@ from django.http import (
     JsonResponse,
 )
 from django.http import HttpResponsePermanentRedirect as MovedPermanently
+from django.shortcuts import render
 from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
 from denpex.errors import error_page
+from denpex.uploads import megabytes
+from diagnosis import senders
 from diagnosis.origin import is_foreign
 from encyclopedia import browse as browsing
 from encyclopedia import feedback as answers
@@ -76,6 +79,7 @@ def _search(text: str) -> HttpResponseBase:
         "query": result.query,
         "looks_like_log": looks_like_log,
         "pasted": text if looks_like_log else "",
+        "is_cut": len(text) > search.MOST_CHARACTERS,
     }
     return render_public("encyclopedia/search.html", ctx)
 
@@ -110,13 +114,20 @@ def by_code(_request: HttpRequest, code: str) -> HttpResponseBase:
 
 @public_page(unless=gate.may_read_all)
 def failure_page(request: HttpRequest, slug: str) -> HttpResponseBase:
-    """Show one failure."""
+    """Show one failure; to an account whole, and with its own figures."""
     failure = failure_or_redirect(slug, "failure")
     if not isinstance(failure, Failure):
         return failure
-    return render_public(
-        "encyclopedia/failure.html", page.context(failure, whole=gate.may_read_all(request))
-    )
+    if not gate.may_read_all(request):
+        return render_public("encyclopedia/failure.html", page.context(failure, whole=False))
+    sender = senders.identify(request)
+    ctx = page.context(failure, whole=True) | {
+        "origin": settings.DENPEX_ORIGIN,
+        "allowance": sender.allowance(),
+        "limit_megabytes": megabytes(senders.log_limit_bytes(sender.tier)),
+        "keep_for": sender.tier.keep_for,
+    }
+    return render(request, "encyclopedia/failure.html", ctx)
 
 
 @csrf_exempt

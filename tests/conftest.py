@@ -261,7 +261,7 @@ def site(site_environment: dict[str, str]) -> Iterator[str]:
         gunicorn = (
             *(sys.executable, "-m", "gunicorn", "denpex.wsgi:application"),
             *("--bind", f"fd://{listener.fileno()}", "--threads", "4"),
-            *("--no-control-socket", "--graceful-timeout", "2"),
+            *("--no-control-socket", "--graceful-timeout", "2", "--limit-request-line", "8190"),
         )
         program = processes.Program(
             "site", gunicorn, site_environment, PROJECT, pass_files=(listener.fileno(),)

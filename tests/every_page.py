@@ -93,7 +93,7 @@ def _public() -> Pages:
 def _errors() -> Pages:
     request = RequestFactory().get("/")
     request.user = AnonymousUser()
-    for status in (400, 403, 404, 413, 429, 500, 503):
+    for status in (400, 403, 404, 405, 413, 429, 500, 503):
         yield f"error {status}", error_page(request, status)
 
 
@@ -168,7 +168,7 @@ def _diagnoses() -> Pages:
     yield "feedback, sent", client.post(f"/d/{asked.pk}/feedback/", {"words": "It was a cable."})
     yield from _states(client)
     yield "refusal", client.post("/diagnose/", {"log": ""}, headers={"Accept": "text/html"})
-    yield "deleted", client.post(f"/d/{asked.pk}/delete/")
+    yield "deleted", client.post(f"/d/{asked.pk}/delete/", follow=True)
 
 
 def _states(client: Client) -> Pages:
@@ -286,6 +286,7 @@ def _history() -> Pages:
     for log in (*logs, logs[0] + b"epoch 2 was the last\n"):
         yield from _kept(client, account, log)
     yield "history", client.get("/account/history/")
+    yield "history, deletion of all", client.get("/account/history/delete/")
     yield "history, nothing like it", client.get("/account/history/?project=nosuch")
     yield "account with a history", client.get("/account/")
 

@@ -32,9 +32,6 @@ class Entitlement(enum.StrEnum):
 
     FULL_FIX = "the full fix on every page"
     HISTORY = "history"
-    ALERTS = "alerts"
-    FOLLOW_UP = "follow-up questions"
-    API = "API"
 
 
 class Queue(enum.StrEnum):
@@ -69,8 +66,6 @@ class Tier:
 
 
 _ACCOUNT = frozenset({Entitlement.FULL_FIX, Entitlement.HISTORY})
-_ORGANISATION = _ACCOUNT | {Entitlement.ALERTS, Entitlement.API}
-_SCALE = _ORGANISATION | {Entitlement.FOLLOW_UP}
 
 ANONYMOUS = Tier(
     key="anonymous",
@@ -99,7 +94,7 @@ TIERS: Mapping[str, Tier] = {
             10,
             dt.timedelta(days=90),
             log_limit_factor=2,
-            entitlements=_ORGANISATION,
+            entitlements=_ACCOUNT,
         ),
         Tier(
             "evaluation",
@@ -108,7 +103,7 @@ TIERS: Mapping[str, Tier] = {
             dt.timedelta(days=90),
             queue=Queue.PRIORITY,
             log_limit_factor=5,
-            entitlements=_SCALE,
+            entitlements=_ACCOUNT,
         ),
         Tier(
             "scale",
@@ -117,7 +112,7 @@ TIERS: Mapping[str, Tier] = {
             dt.timedelta(days=365),
             queue=Queue.PRIORITY,
             log_limit_factor=5,
-            entitlements=_SCALE,
+            entitlements=_ACCOUNT,
         ),
     )
 }

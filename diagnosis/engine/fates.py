@@ -141,7 +141,8 @@ def words_of_fate(
 ) -> dict[int, str]:
     """Return the strongest thing that is known of each rank: what is said last wins."""
     told = {end.subject.rank for end in ends if end.told or end.forced or end.signal == SIGTERM}
-    unhurt = "finished" if judgement.root is None else "torn_down"
+    ended_well = judgement.root is None and judgement.interrupted is None
+    unhurt = "finished" if ended_well else "torn_down"
     words = {rank: unhurt if rank in roster.present else "not_in_this_log" for rank in roster.ranks}
     for fate, ranks in (
         ("torn_down", told),
@@ -169,7 +170,12 @@ def _ranks_with_role(judgement: Judgement, role: str) -> Iterator[int]:
 
 
 def _failed_otherwise(judgement: Judgement) -> set[int]:
-    """Return the ranks with a failure of their own that is not the root."""
+    """Return the ranks with a failure of their own that is not the root.
+
+    Where a person stopped the run, what ranks say after that is the run being ended.
+    """
+    if judgement.interrupted is not None:
+        return set()
     events = (*judgement.peers, *judgement.rivals, *(each.event for each in judgement.explained))
     return {
         event.subject.rank

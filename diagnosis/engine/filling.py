@@ -5,10 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from diagnosis.engine.mask_files import KINDS
 from diagnosis.engine.verdict import FilledFix
 from encyclopedia.catalogue import PLACEHOLDER, Fix
 
-__all__ = ["fill", "fill_command", "fill_fix"]
+__all__ = ["MASKED", "fill", "fill_command", "fill_fix"]
+
+# What masking put in place of a value, which its owner can put back.
+MASKED = re.compile(rf"<(?:{'|'.join(KINDS)})-\d+>", re.ASCII)
 
 # What may stand in a command: no blank, no quote, nothing that a shell reads as its own.
 _SAFE = re.compile(r"[\w./:@+-]+", re.ASCII)
@@ -23,7 +27,8 @@ def fill(text: str, captures: Mapping[str, str]) -> str:
 def fill_command(text: str, captures: Mapping[str, str]) -> str:
     r"""Put captured values into a command, each only if it is wholly `[\w./:@+-]`.
 
-    A value that begins with a hyphen would be read as an option and stays out as well.
+    A value that begins with a hyphen would be read as an option and stays out as well. One that was
+    masked is put in: it is as much to be filled in as the name that stood there.
     """
     return PLACEHOLDER.sub(lambda found: _safe_value(captures, found) or found[0], text)
 
@@ -52,6 +57,6 @@ def _value(captures: Mapping[str, str], found: re.Match[str]) -> str | None:
 
 def _safe_value(captures: Mapping[str, str], found: re.Match[str]) -> str | None:
     value = captures.get(found[1])
-    if value and len(value) <= _LONGEST_VALUE and _SAFE.fullmatch(value) and value[0] != "-":
-        return value
-    return None
+    if not value or len(value) > _LONGEST_VALUE or value[0] == "-":
+        return None
+    return value if _SAFE.fullmatch(value) or MASKED.fullmatch(value) else None

@@ -52,7 +52,9 @@ _WAYS = {
         ),
         _HELD,
     ),
-    **dict.fromkeys(("collective-order-desync", "collective-shape-mismatch"), _ORDER),
+    **dict.fromkeys(
+        ("collective-order-desync", "collective-shape-mismatch", "ddp-unused-parameters"), _ORDER
+    ),
 }
 # How well each fits where a rank is silent, where none is, and where the others waited for it until
 # their time was up: a process that was ended is silent, an exception is not, and a launcher does
@@ -86,9 +88,10 @@ class _Situation:
 
     `silent` are the ranks that report nothing, or the one at fault; `unseen` those of them that are
     not in the log at all, though a higher one is or the number of ranks is told. `everyone` says
-    that every rank of a known number reports it, `counted` that the number is known. `waits` says
-    that the symptom is a wait for others, or their loss; `waiting` is the one collective in which
-    all that report it wait. `accounted` says that the launcher knew of as many processes as there
+    that every rank of a known number reports it, `counted` that the number is known: it is told, or
+    those that the log shows lack none from 0 on. `waits` says that the symptom is a wait for
+    others, or their loss; `waiting` is the one collective in which all that report it wait.
+    `accounted` says that the launcher knew of as many processes as there
     are ranks, until it ended them. `traces` are the keys of `_TRACES` that the log holds.
     """
 
@@ -258,7 +261,10 @@ def _next_step(failure: Failure) -> str:
 
 
 def _possible_causes(findings: Findings, root: Event) -> Iterable[Hypothesis]:
-    """Yield the causes that the catalogue knows for the root, the most plausible first."""
+    """Yield the causes that the catalogue knows for the root, the most plausible first.
+
+    Where something speaks for some of them, those for which nothing does are left out.
+    """
     failures = findings.catalogue.failures
     symptom = failures[root.failure or ""]
     causes = dict.fromkeys(symptom.consequence_of)
@@ -270,7 +276,8 @@ def _possible_causes(findings: Findings, root: Event) -> Iterable[Hypothesis]:
         (failures[slug] for slug, roles in wanted.items() if failures[slug].role in roles),
         key=lambda each: _implausibility(each, seen),
     )
-    for failure in ordered[:HYPOTHESES]:
+    supported = [each for each in ordered if _is_supported(each, seen)]
+    for failure in (supported or ordered)[:HYPOTHESES]:
         yield Hypothesis(
             failure=failure.slug,
             for_=_first(_FOR, failure, seen) or _KNOWN_FOR,
@@ -282,7 +289,7 @@ def _possible_causes(findings: Findings, root: Event) -> Iterable[Hypothesis]:
 def _situation(findings: Findings) -> _Situation:
     log, events = findings.log, findings.judgement.reports
     reporting = tuple(ranks_of(events))
-    world = findings.coverage.world_size
+    world = findings.coverage.world_size or _ranks_without_a_gap(findings)
     silent = _silent_ranks(findings)
     ranks = world or max((*reporting, *silent), default=-1) + 1
     return _Situation(
@@ -297,6 +304,12 @@ def _situation(findings: Findings) -> _Situation:
         accounted=findings.initiator.rank is None and 0 < ranks <= len(pids_accounted_for(log)),
         traces=frozenset(name for name, words in _TRACES.items() if _holds(log, words)),
     )
+
+
+def _ranks_without_a_gap(findings: Findings) -> int | None:
+    """Return how many ranks the log shows if none is missing from 0 on, else None."""
+    seen = {each.rank for each in findings.fates if each.fate != "not_in_this_log"}
+    return len(seen) if len(seen) > 1 and max(seen) < len(seen) else None
 
 
 def _category(findings: Findings, event: Event) -> str | None:
@@ -324,9 +337,15 @@ def _speaking(findings: Findings) -> set[int | None]:
     return {
         event.subject.rank
         for event in (*findings.judgement.reports, *explained)
-        if event.role != "summary"
-        and (event.raised is not None or not (event.reported or event.subject.named))
+        if event.role != "summary" and (event.raised is not None or not _is_told_by_other(event))
     }
+
+
+def _is_told_by_other(event: Event) -> bool:
+    """Say whether a launcher or a peer tells of the process, which need not have said a word."""
+    if event.reported or event.subject.named:
+        return True
+    return "rank" in event.captures and event.first.facts.source.rank is None
 
 
 def _unseen_ranks(findings: Findings) -> tuple[int, ...]:
@@ -361,10 +380,15 @@ def _implausibility(failure: Failure, seen: _Situation) -> tuple[bool, int, int]
     """Order causes by how well they fit; what belongs to a system that is not there comes last."""
     way = _way(failure)
     missing, none_missing, waited_for = _FIT[way]
-    if way == _ENDED and seen.accounted:
+    if (way == _ENDED and seen.accounted) or (way == _HELD and not seen.waits):
         return _is_elsewhere(failure, seen), _WORST_FIT, 0
     fit = none_missing if not seen.silent else waited_for if seen.waiting else missing
     return _is_elsewhere(failure, seen), fit, 0 if failure.role == "cause" else 1
+
+
+def _is_supported(failure: Failure, seen: _Situation) -> bool:
+    """Say whether something in the log speaks for the failure."""
+    return not _is_elsewhere(failure, seen) and _first(_FOR, failure, seen) is not None
 
 
 def _is_elsewhere(failure: Failure, seen: _Situation) -> bool:

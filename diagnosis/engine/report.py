@@ -298,12 +298,21 @@ def _fix(findings: Findings) -> FilledFix | None:
 
 def _values(findings: Findings, root: Event) -> Mapping[str, str]:
     """Return what may stand for the placeholders of a fix: the captures, and the initiator."""
-    values = dict(root.captures)
     initiator = findings.initiator
-    for name, value in (("rank", initiator.rank), ("host", initiator.host)):
-        if value is not None:
-            values[name] = str(value)
-    return values
+    own = {"rank": initiator.rank, "host": initiator.host}
+    told = {name: str(value) for name, value in own.items() if value is not None}
+    return {**_place(findings, root), **root.captures, **told}
+
+
+def _place(findings: Findings, root: Event) -> Mapping[str, str]:
+    """Return the node and the pod of the initiator, where the root's line tells which is which."""
+    host, pod = findings.initiator.host, root.first.facts.source.pod
+    if pod is None:
+        return {"node": host} if host else {}
+    if root.subject.rank != findings.initiator.rank:
+        return {}
+    # Who is in a pod and names no host goes by the name of the pod.
+    return {"pod": pod, "node": host} if host and host != pod else {"pod": pod}
 
 
 def _advice_for_unknown(root: Event) -> str:

@@ -44,7 +44,7 @@ class Recurrence:
 
     @property
     def words(self) -> str:
-        """The recurrence in words: "the 4th time since 12 November, on host-2 each time"."""
+        """The recurrence in words: "the 4th time since 12 November, on host-2 in 3 of the 4"."""
         place = f", {self.place}" if self.place else ""
         return f"the {ordinal(self.count)} time since {self.since:%-d %B %Y}{place}"
 
@@ -116,4 +116,4 @@ def _mostly(places: Iterable[str], times: int) -> str:
     if not counted or counted[0][1] * 2 <= times or counted[0][1] < 2:
         return ""
     place, count = counted[0]
-    return f"{place} each time" if count == times else f"{place} {count} of {times} times"
+    return f"{place} each time" if count == times else f"{place} in {count} of the {times}"

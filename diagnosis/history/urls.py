@@ -16,6 +16,7 @@ _entry_patterns = [
 
 urlpatterns = [
     path("", views.history, name="history"),
+    path("delete/", views.delete_all, name="history-delete-all"),
     path("export.json", views.export_json, name="history-json"),
     path("export.zip", views.export_zip, name="history-zip"),
     path("<slug:entry_id>/", include(_entry_patterns)),

@@ -13,7 +13,7 @@ from django.http import HttpResponse, HttpResponseBase, HttpResponseRedirect, St
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.debug import sensitive_post_parameters
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from denpex.accounts.http import AccountRequest
 from denpex.accounts.models import User
@@ -30,6 +30,7 @@ from diagnosis.views import private
 
 __all__ = [
     "delete",
+    "delete_all",
     "describe",
     "export_json",
     "export_zip",
@@ -115,6 +116,19 @@ def delete(request: AccountRequest, entry_id: str) -> HttpResponseBase:
     entry = _own(request, entry_id)
     jobs.delete(entry.pk)
     messages.success(request, "Verdict and log are deleted.")
+    return HttpResponseRedirect(reverse("history"))
+
+
+@private
+@login_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def delete_all(request: AccountRequest) -> HttpResponseBase:
+    """Ask once, and then remove every verdict with its log."""
+    if request.method != "POST":
+        ctx = {"kept": HistoryEntry.objects.of(request.user).count()}
+        return render(request, "history/delete_all.html", ctx)
+    jobs.delete_all(request.user)
+    messages.success(request, "All verdicts and their logs are deleted.")
     return HttpResponseRedirect(reverse("history"))
 
 

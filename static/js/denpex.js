@@ -162,19 +162,41 @@ function optionFor(suggestion, id) {
   return option;
 }
 
-// A field of one line drops line ends, and cuts off the end of a traceback, where the error is.
+// So much of an address is for the search: servers take 8 KB in all.
+const SEARCHED_BYTES = 6000;
+
+// The last whole lines of a text, or the end of the last line, that an address has room for.
+function endOf(text) {
+  const tooLong = (end) => String(new URLSearchParams({ q: end })).length > SEARCHED_BYTES;
+  if (text.length <= SEARCHED_BYTES && !tooLong(text)) return text;
+  const lines = text.slice(-SEARCHED_BYTES).split("\n").slice(1);
+  while (lines.length && tooLong(lines.join("\r\n"))) lines.shift();
+  // No character takes more than nine bytes.
+  return lines.join("\n") || text.slice(-Math.floor(SEARCHED_BYTES / 9));
+}
+
+// A field of one line drops line ends, and cuts off the end of a traceback, where the error is. What
+// is searched for is the end of a long text; the page of results offers the whole to be diagnosed.
 function setUpPasting(form, input) {
   let pasted = "";
   let shown = "";
   input.addEventListener("paste", (event) => {
     const text = event.clipboardData.getData("text").trim();
-    if (!text.includes("\n") && text.length <= input.maxLength) return;
+    if (!text.includes("\n") && endOf(text) === text) return;
     event.preventDefault();
-    pasted = text.slice(-input.maxLength);
-    shown = input.value = pasted.replace(/\s+/g, " ");
+    pasted = text;
+    shown = input.value = endOf(text).replace(/\s+/g, " ");
   });
   form.addEventListener("formdata", ({ formData }) => {
-    if (shown && input.value === shown) formData.set("q", pasted);
+    if (!shown || input.value !== shown) return;
+    const end = endOf(pasted);
+    formData.set("q", end);
+    try {
+      if (end === pasted) sessionStorage.removeItem("pasted");
+      else sessionStorage.setItem("pasted", pasted);
+    } catch {
+      // Storage is blocked or full: what was searched for is offered.
+    }
   });
 }
 
@@ -317,6 +339,15 @@ function setUpContents(links) {
   linkOf.forEach((_link, section) => section && observer.observe(section));
 }
 
+// On paper a page says when it was printed, and where it stands unless that opens a log.
+function setUpPrinting(line) {
+  addEventListener("beforeprint", () => {
+    const moment = new Date().toISOString().slice(0, 16).replace("T", ", ");
+    const address = "address" in line.dataset ? ` from ${location.href.split("#")[0]}` : "";
+    line.textContent = `Printed${address} on ${moment} UTC`;
+  });
+}
+
 setUpThemeToggle();
 document.querySelectorAll(".article pre, .command pre, [data-copy]").forEach(addCopyButton);
 document.querySelectorAll(".paste textarea").forEach(setUpSending);
@@ -325,4 +356,5 @@ document.querySelectorAll("[data-choice]").forEach(setUpChoice);
 setUpContents(document.querySelectorAll(".contents a"));
 document.querySelectorAll("form[data-suggestions]").forEach(setUpSuggestions);
 setUpSearchKey(document.querySelector(".site-search input"));
+setUpPrinting(document.querySelector("[data-printed]"));
 setUpKeys(document.querySelector("#keys"));

@@ -15,9 +15,10 @@ async function showAllowance(form) {
     if (!answer.ok) return;
     const allowance = form.querySelector("[data-allowance]");
     allowance.innerHTML = await answer.text();
-    // An account may send larger logs than the page says to everyone.
-    const limit = allowance.querySelector("[data-limit]");
-    if (limit) form.dataset.limit = limit.dataset.limit;
+    // An account may send larger logs than the page says to everyone, and keeps them for longer.
+    const { limit, kept } = allowance.querySelector("[data-limit]")?.dataset ?? {};
+    if (limit) form.dataset.limit = form.querySelector("[data-megabytes]").textContent = limit;
+    if (kept) form.querySelector("[data-keeping]").textContent = kept;
   } catch {
     // The server says it again when the form is sent.
   }
@@ -55,6 +56,20 @@ function setUpDropping(form) {
   });
 }
 
+// What was pasted into the search box, where the address of its results had room for the end alone.
+function showWholePaste(form) {
+  try {
+    const pasted = sessionStorage.getItem("pasted");
+    const searched = document.querySelector("[data-searched]");
+    const onOneLine = (text) => text.replace(/\s+/g, " ").trim();
+    if (!pasted || !searched || !onOneLine(pasted).endsWith(onOneLine(form.elements.log.value))) return;
+    searched.textContent = "Only its end was searched for: its last whole lines. The box below holds all that you pasted. ";
+    form.elements.log.value = pasted;
+  } catch {
+    // Storage is blocked: the box holds what was searched for.
+  }
+}
+
 function setUpPasteForm(form) {
   const button = form.querySelector("[type=submit]");
   const problem = form.querySelector("[data-problem]");
@@ -72,11 +87,17 @@ function setUpPasteForm(form) {
     button.setAttribute("aria-disabled", String(isEmpty(form)));
   }
 
+  showWholePaste(form);
   if (!form.elements.nonce.value) form.elements.nonce.value = newNonce();
   form.addEventListener("input", showWhetherEmpty);
   // Where the page itself put the focus into the box, nobody has used it yet.
-  const used = form.elements.log.autofocus ? "input" : "focusin";
-  form.addEventListener(used, () => showAllowance(form), { once: true });
+  const uses = form.elements.log.autofocus ? ["pointerdown", "keydown", "input"] : ["focusin"];
+  const unused = new AbortController();
+  const onUse = () => {
+    unused.abort();
+    showAllowance(form);
+  };
+  for (const use of uses) form.addEventListener(use, onUse, { signal: unused.signal });
   form.addEventListener("submit", (event) => {
     problem.textContent = problemOf(form);
     problem.hidden = !problem.textContent;

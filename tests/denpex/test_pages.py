@@ -215,7 +215,11 @@ def test_the_header_marks_where_the_page_belongs(
 def test_public_page_takes_no_form(db: None) -> None:
     client = Client(enforce_csrf_checks=True)
 
-    assert client.post("/").status_code == 405
+    response = client.post("/")
+
+    assert response.status_code == 405
+    assert response["Allow"] == "GET, HEAD"
+    assert "This page is only for reading" in response.text
     assert client.put("/failures/").status_code == 405
 
 

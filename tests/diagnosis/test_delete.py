@@ -22,8 +22,8 @@ def test_it_works(client: Client, answered: Answered, redis: Redis) -> None:
 
     response = client.post(f"/d/{job.pk}/delete/")
 
-    assert response.status_code == HTTPStatus.OK
-    assert "Deleted" in response.text
+    assert response.status_code == HTTPStatus.SEE_OTHER
+    assert "<h1>Deleted</h1>" in client.get(response["Location"]).text
     assert not redis.keys(f"*{job.pk}*")
     assert client.get(f"/d/{job.pk}/").status_code == HTTPStatus.NOT_FOUND
 
@@ -40,7 +40,11 @@ def test_form_of_another_site_deletes_nothing(client: Client, answered: Answered
 def test_link_deletes_nothing(client: Client, answered: Answered) -> None:
     job = answered(b"RuntimeError: CUDA error: device-side assert triggered\n" * 9)
 
-    assert client.get(f"/d/{job.pk}/delete/").status_code == HTTPStatus.METHOD_NOT_ALLOWED
+    response = client.get(f"/d/{job.pk}/delete/")
+
+    assert response.status_code == HTTPStatus.METHOD_NOT_ALLOWED
+    assert "This address takes what a form sends, and nothing was sent." in response.text
+    assert (response["Allow"], response["Cache-Control"]) == ("POST", "private, no-store")
     assert Job.objects.exists()
 
 

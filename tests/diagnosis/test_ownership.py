@@ -94,7 +94,7 @@ def test_others_cannot_delete(make_account: MakeAccount) -> None:
         assert browser_of(account).post(f"/d/{job.pk}/delete/").status_code == 404
     assert Job.objects.filter(pk=job.pk).exists()
 
-    assert browser_of(alice).post(f"/d/{job.pk}/delete/").status_code == 200
+    assert browser_of(alice).post(f"/d/{job.pk}/delete/").status_code == 303
     assert not Job.objects.exists()
 
 

@@ -54,6 +54,11 @@ def test_it_works(client: Client, answered: Answered, failures: None) -> None:
     assert page.count("<h1") == 1
 
 
+def test_address_that_opens_a_log_is_not_printed(client: Client, answered: Answered) -> None:
+    assert "data-printed></p>" in show(client, answered(case_log(KILLED)))
+    assert "data-printed data-address></p>" in client.get("/d/sample-killed-rank/").text
+
+
 def test_page_is_private_and_not_for_search_engines(client: Client, answered: Answered) -> None:
     response = client.get(f"/d/{answered(case_log(KILLED)).pk}/")
 
@@ -173,8 +178,12 @@ step 1
 [rank2]:     weave(strands)
 [rank2]: zephyr.loom.TangledStrandError: strand 7 crosses itself
 """
-    text = text_of(show(client, answered(log)))
+    job = answered(log)
+    text = text_of(show(client, job))
 
+    assert "(first error, rank 2)" in text
+    assert not re.search(r"\bcause (?:·|, rank)", text)
+    assert "first error · rank 2" in text_of(client.get(f"/d/{job.pk}/log/1/").text)
     assert "Unrecognised" in text
     assert "TangledStrandError: strand 7 crosses itself" in text
     assert "Rank 2" in text
@@ -331,6 +340,33 @@ def test_rank_that_lags_shows_by_the_number_of_its_last_collective(
     assert "#19841" in text_of(table)
     assert text_of(timeline_of(page)).count("#19842") == 3
     assert "# is the last collective that a rank entered." in text_of(page)
+
+
+def test_table_tells_each_rank_what_befell_it_also_where_another_told_it_first(
+    client: Client, told: Told, failures: None
+) -> None:
+    ranks = [fate(0, "initiated"), *(fate(n, "aborted_by_peer", first_line=n) for n in (1, 2))]
+    proofs = [evidence(3, 0), evidence(4, 1, role="consequence")]
+    followed = [
+        consequence("gloo-peer-closed", 4, 1, 2),
+        consequence("torchelastic-child-failed", 5, 0, 1, 2),
+    ]
+    of = verdict(ranks, proofs, rank=0, consequences=followed)
+    page = show(client, told(of, b"line\n" * 9))
+    rows = page[page.index('<table class="fates') :].partition("</table>")[0].split("<tr>")[2:]
+
+    assert "line 4 Gloo Peer Closed" in text_of(rows[1])
+    assert "Gloo Peer Closed" in text_of(rows[2])
+    assert "line 4" not in text_of(rows[2])
+    assert "torchrun" not in text_of(rows[2])
+
+
+def test_stamps_of_the_table_end_at_the_millisecond(client: Client, told: Told) -> None:
+    stamps = {"first_time": "2026-11-30T06:36:47.105133533Z", "last_time": "06:36:48,1057"}
+    of = verdict([fate(0, "initiated"), fate(1, first_line=1, **stamps)], [evidence(2, 0)], rank=0)
+    page = show(client, told(of, b"line\n" * 9))
+
+    assert "2026-11-30T06:36:47.105Z\n– 06:36:48,105" in page
 
 
 def test_axis_can_be_lines_instead(client: Client, answered: Answered) -> None:
@@ -495,7 +531,7 @@ def test_louder_failures_are_told_once_with_reason_line_and_link(
     assert "Gloo Peer Closed the Connection on ranks 5, 7 follows from it. on localhost" in text
     assert "first on line 38" in text
     assert "Elastic Launcher Reports a Failed Worker" in text
-    assert text_of(page.partition('id="log"')[0]).count("Gloo Peer Closed the Connection") == 1
+    assert text_of(page.partition('id="fates"')[0]).count("Gloo Peer Closed the Connection") == 1
 
 
 def test_second_reason_against_a_failure_is_told_too(client: Client, told: Told) -> None:

@@ -1,13 +1,17 @@
 from __future__ import annotations
 
 import re
+from html import unescape
 from http import HTTPStatus
 
 import markdown
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from hypothesis import given
+from hypothesis import strategies as st
 
+from diagnosis import verdict_markdown
 from tests.diagnosis.conftest import Answered, MakeJob, Told, case_log
 from tests.diagnosis.verdicts import evidence, verdict
 
@@ -93,6 +97,24 @@ def test_words_of_a_log_neither_format_nor_link_nor_call(
     assert "@octocat" not in outside
     assert "<U+202E>" in text
     assert "\u202e" not in text
+
+
+def test_identifiers_are_code_and_nothing_is_escaped() -> None:
+    text = "On host <ip-1>, resize_token_embeddings (see `a_b`): http://x.example, @octocat."
+
+    assert verdict_markdown._plain(text) == (
+        "On host `<ip-1>`, `resize_token_embeddings` (see `` `a_b` ``): `http://x.example`,"
+        " `@octocat`."
+    )
+
+
+@given(st.text(alphabet="ab`*_<>[]()!#|\\@.: \n", max_size=30))
+def test_no_word_does_more_than_show(text: str) -> None:
+    html = markdown.markdown(f"x {verdict_markdown._plain(text)} x")
+
+    shown = re.sub(r"</?(?:p|code)>", "", html)
+    assert "<" not in shown
+    assert unescape(shown).split() == f"x {text} x".split()
 
 
 def test_block_ends_where_it_should_whatever_it_quotes(client: Client, answered: Answered) -> None:

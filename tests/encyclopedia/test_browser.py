@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from django.test import Client
@@ -283,16 +285,55 @@ def test_a_suggestion_is_chosen_by_pointer(narrow_page: Page) -> None:
 
 
 def test_a_pasted_traceback_keeps_its_lines(wide_page: Page) -> None:
-    wide_page.goto("/")
-    search_box(wide_page).evaluate(
-        """(input) => {
-            const clipboardData = new DataTransfer();
-            clipboardData.setData("text", "first line\\n  zzzz\\n".repeat(200) + "last line");
-            input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
-        }"""
+    text = "first line\n  zzzz\n" * 30 + "last line"
+    paste_into_search(wide_page, text)
+    assert wide_page.get_by_label("Log or traceback").input_value() == text
+    assert "Only its end" not in wide_page.inner_text("main")
+
+
+@pytest.mark.parametrize("storage", ["open", "blocked"])
+def test_a_pasted_log_is_searched_for_by_its_last_lines_and_offered_whole(
+    wide_page: Page, storage: str
+) -> None:
+    blocked = storage == "blocked"
+    if blocked:
+        wide_page.add_init_script(
+            "Object.defineProperty(window, 'sessionStorage', { get() { throw new Error() } })"
+        )
+    text = "first line: [a], 'b'\n  zzzz\n" * 1000 + "last line"
+    paste_into_search(wide_page, text)
+    assert len(wide_page.url) < 8000
+    searched = parse_qs(urlsplit(wide_page.url).query)["q"][0].replace("\r\n", "\n")
+    assert text.endswith(f"\n{searched}")
+    offered = wide_page.get_by_label("Log or traceback").input_value()
+    assert offered == (searched.strip() if blocked else text)
+    assert ("The box below holds all that you pasted." in wide_page.inner_text("main")) != blocked
+
+
+def test_a_printed_page_says_where_and_when_and_asks_for_nothing(wide_page: Page) -> None:
+    wide_page.goto(f"{PAGE}#why-it-happens")
+    wide_page.emulate_media(media="print")
+    wide_page.pdf()
+    printed = wide_page.inner_text("main")
+    address = wide_page.url.partition("#")[0]
+    assert re.search(
+        rf"Printed from {re.escape(address)} on \d{{4}}-\d\d-\d\d, \d\d:\d\d UTC", printed
     )
-    search_box(wide_page).press("Enter")
-    wide_page.wait_for_url("**/failures/?q=*")
-    pasted = wide_page.get_by_label("Log or traceback").input_value()
-    assert pasted.endswith("first line\n  zzzz\nlast line")
-    assert len(pasted) <= 2000
+    for asking in ("Was this it?", "The full steps", "A verified workplace", "Paste your log"):
+        assert asking not in printed
+    wide_page.emulate_media(media="screen")
+    assert "Printed from" not in wide_page.inner_text("main")
+
+
+def paste_into_search(page: Page, text: str) -> None:
+    page.goto("/")
+    search_box(page).evaluate(
+        """(input, text) => {
+            const clipboardData = new DataTransfer();
+            clipboardData.setData("text", text);
+            input.dispatchEvent(new ClipboardEvent("paste", { clipboardData, cancelable: true }));
+        }""",
+        text,
+    )
+    search_box(page).press("Enter")
+    page.wait_for_url("**/failures/?q=*")

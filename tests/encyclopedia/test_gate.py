@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import re
+
 import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
@@ -9,6 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from denpex.accounts.models import User
 from encyclopedia import stored
 from encyclopedia.gate import INVITATION
+from tests.conftest import PASSWORD
 
 pytestmark = pytest.mark.usefixtures("failures")
 
@@ -26,7 +30,7 @@ def alice(client: Client) -> Client:
 def test_without_an_account_one_line_says_what_it_gives(client: Client) -> None:
     page = client.get(PAGE).content.decode()
     assert page.count(f"{INVITATION} Here it adds: the fix step by step; prevention") == 1
-    assert 'href="/account/signup/?next=%2Ffailures%2Fscratch-disk-full%2F">' in page
+    assert 'href="/account/signup/?next=%2Ffailures%2Fscratch-disk-full%2F%23fix">' in page
     assert 'id="fix"' not in page
     assert 'id="prevent"' not in page
     assert 'href="#fix"' not in page
@@ -57,11 +61,38 @@ def test_an_account_opens_all_of_a_page(alice: Client, address: str) -> None:
     assert INVITATION not in text
 
 
+def test_who_signs_up_from_a_page_lands_at_what_it_opened(client: Client, redis: object) -> None:
+    way = re.search(r'href="(/account/signup/\?next=[^"]+)"', client.get(PAGE).text)
+    assert way is not None
+    form = client.get(way[1]).text
+    back = re.search(r'name="next" value="([^"]+)"', form)
+    assert back is not None
+    fields = {"email": "alice@example.com", "password1": PASSWORD, "next": back[1]}
+
+    response = client.post("/account/signup/", fields)
+    page = client.get(response["Location"]).text
+
+    assert response["Location"] == f"{PAGE}#fix"
+    opened = page[page.index('id="fix"') :]
+    assert "A link is on its way to alice@example.com." in opened
+    assert "Open with your account on this page: the fix step by step" in opened
+    assert "Log out" in page
+
+
+def test_page_of_an_account_says_what_it_may_do(alice: Client) -> None:
+    page = alice.get(PAGE).text
+    assert "3 of 3 left today" in page
+    assert "kept in your account for 30 days" in page
+    assert "no account needed" not in page
+
+
 @pytest.mark.parametrize("address", FORMS)
 def test_the_page_of_an_account_is_kept_by_nobody(alice: Client, address: str) -> None:
     response = alice.get(address)
     assert response["Cache-Control"] == "private, no-store"
     assert "ETag" not in response
+    compressed = alice.get(address, headers={"Accept-Encoding": "gzip"})
+    assert gzip.decompress(compressed.content) == response.content
 
 
 @pytest.mark.parametrize("address", FORMS)

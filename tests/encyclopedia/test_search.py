@@ -235,3 +235,13 @@ def test_whatever_is_typed_is_answered(text: str) -> None:
 
 def test_a_whole_log_is_cut() -> None:
     assert len(find("word " * 100_000).query) <= MOST_CHARACTERS
+
+
+def test_of_a_long_text_the_whole_lines_at_its_end_are_looked_for() -> None:
+    query = find("a line of the beginning\n" * 400 + "zzzz at the end").query
+    assert query.startswith("a line of the beginning a line")
+    assert query.endswith("a line of the beginning zzzz at the end")
+
+
+def test_of_one_long_line_whole_words_are_looked_for() -> None:
+    assert set(find("beginning " * 1000 + "end").query.split()) == {"beginning", "end"}

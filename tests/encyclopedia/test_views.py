@@ -202,6 +202,16 @@ def test_a_pasted_log_finds_its_page_and_is_offered_a_diagnosis(client: Client) 
     assert f"\n{log}</textarea>" in plain_newlines(page).replace("&#x27;", "'")
 
 
+def test_a_search_for_a_long_text_says_that_its_end_was_searched_for(client: Client) -> None:
+    short, long = ("zzzz line\n" * count + "the end" for count in (50, 500))
+    said = "Only its end was searched for"
+    assert said not in client.get("/failures/", {"q": short}).text
+    page = client.get("/failures/", {"q": long}).text
+    assert said in page
+    assert "<h1>Search: a piece of a log</h1>" in page
+    assert f"\n{long}</textarea>" in plain_newlines(page)
+
+
 def plain_newlines(page: str) -> str:
     return page.replace("\r\n", "\n")
 

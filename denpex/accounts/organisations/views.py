@@ -27,6 +27,8 @@ from denpex.accounts.organisations.forms import CodeForm, RequestForm
 from denpex.accounts.organisations.memberships import AddressTakenError, OrganisationClosedError
 from denpex.accounts.organisations.models import EvaluationRequest, Membership
 from denpex.accounts.tiers import EVALUATION_PERIOD, TIERS
+from denpex.uploads import megabytes
+from diagnosis.senders import log_limit_bytes
 
 __all__ = ["evaluation", "join", "leave", "redeem", "request_code", "verify"]
 
@@ -67,7 +69,12 @@ def kept_through_login(*names: str, back: str | None = None) -> Callable[[_View]
 @require_safe
 def evaluation(request: HttpRequest) -> HttpResponseBase:
     """Say what an evaluation is, to everybody; and where it stands, to an account."""
-    ctx: dict[str, Any] = {"days": EVALUATION_PERIOD.days, "tier": TIERS["evaluation"]}
+    tier = TIERS["evaluation"]
+    ctx: dict[str, Any] = {
+        "days": EVALUATION_PERIOD.days,
+        "tier": tier,
+        "limit_megabytes": megabytes(log_limit_bytes(tier)),
+    }
     if isinstance(request.user, User):
         ctx["work"] = overview.of(request.user)
         ctx["form"] = CodeForm()

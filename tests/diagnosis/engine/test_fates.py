@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from diagnosis.engine import Compiled, LogFile, diagnose
-from tests.diagnosis.engine.logs import of_rank
+from tests.diagnosis.engine.logs import announced, elastic_failed, of_rank, steps
 
 LINES = 12_000
 
@@ -37,6 +37,19 @@ def test_ranks_are_found_from_their_first_line_to_their_last(compiled: Compiled)
     fates = spoken(compiled, log)
     assert fates[1][:2] == (1, 2 * LINES + 2)
     assert fates[0][:2] == (2, log.count("\n") + 1)
+
+
+def test_ranks_of_a_run_that_a_person_stopped_did_not_finish(compiled: Compiled) -> None:
+    stopped = "\n".join((announced(2), of_rank(0, "KeyboardInterrupt")))
+    assert [fate for *_lines, fate in spoken(compiled, stopped).values()] == ["torn_down"] * 2
+
+    by_signal = "\n".join((stopped, elastic_failed(0, 9000, -2), elastic_failed(1, 9001, -2)))
+    assert [fate for *_lines, fate in spoken(compiled, by_signal).values()] == ["torn_down"] * 2
+
+
+def test_ranks_of_a_run_without_a_failure_finished(compiled: Compiled) -> None:
+    whole = "\n".join((announced(2), steps(1, 9, rank=0), steps(1, 9, rank=1)))
+    assert [fate for *_lines, fate in spoken(compiled, whole).values()] == ["finished"] * 2
 
 
 def watchdog(rank: int) -> str:

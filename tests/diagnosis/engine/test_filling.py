@@ -34,7 +34,9 @@ def test_what_the_log_does_not_tell_stays_to_be_filled_in() -> None:
         "--output=/etc/passwd",
         "~root",
         "a*",
-        "<ip-1>",
+        "<ip-1>;reboot",
+        "<host>",
+        "<ip-->",
         "größe",
         "",
         "x" * 300,
@@ -42,6 +44,10 @@ def test_what_the_log_does_not_tell_stays_to_be_filled_in() -> None:
 )
 def test_hostile_captures_never_reach_a_command(value: str) -> None:
     assert fill_command("kubectl logs '<pod>'", {"pod": value}) == "kubectl logs '<pod>'"
+
+
+def test_a_masked_value_stands_in_a_command_to_be_put_back() -> None:
+    assert fill_command("ssh '<host>' df", {"host": "<ip-1>"}) == "ssh '<ip-1>' df"
 
 
 @given(st.text(max_size=20))

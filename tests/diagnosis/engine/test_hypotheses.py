@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from diagnosis.engine import Compiled
+from diagnosis.engine import Compiled, LogFile, diagnose
 from diagnosis.engine.verdict import Hypothesis, Verdict
+from tests.diagnosis.conftest import case_log
 from tests.diagnosis.engine.logs import (
     announced,
     elastic_failed,
@@ -41,8 +42,30 @@ def test_who_waited_until_the_time_was_up_waited_for_one_that_lives(compiled: Co
 
 def test_where_every_rank_reports_it_none_is_said_to_have_been_held_up(compiled: Compiled) -> None:
     found = by_slug(verdict_on(compiled, announced(2), timed_out(0), timed_out(1)))
-    held = found["uneven-inputs-collective-hang"]
-    assert held.against.startswith("All 2 ranks report it")
+    assert "uneven-inputs-collective-hang" not in found
+    assert {each.for_[:23] for each in found.values()} == {"All 2 ranks report it, "}
+
+
+def test_ranks_that_speak_without_a_gap_are_all_that_there_were(compiled: Compiled) -> None:
+    found = by_slug(verdict_on(compiled, timed_out(0), timed_out(1), timed_out(2)))
+    assert found
+    assert {each.for_[:23] for each in found.values()} == {"All 3 ranks report it, "}
+
+
+def test_what_nothing_speaks_for_is_left_out_beside_what_something_does(
+    compiled: Compiled,
+) -> None:
+    verdict = diagnose([LogFile("log.txt", case_log("lab-sigkill-mpirun32"))], compiled)
+    found = by_slug(verdict)
+    assert verdict.hypotheses[0].failure == "host-oom-killer"
+    assert "stalled-rank-collective-timeout" not in found
+    assert all(each.for_.startswith("No error in the words of rank 20") for each in found.values())
+
+
+def test_what_nothing_speaks_for_stays_where_there_is_nothing_else(compiled: Compiled) -> None:
+    found = by_slug(diagnose([LogFile("log.txt", case_log("lab-sigsegv-mpirun8"))], compiled))
+    assert len(found) == 3
+    assert {each.for_ for each in found.values()} == {"It is known to end in this symptom."}
 
 
 def test_a_system_of_which_the_log_holds_no_trace_is_not_suspected_first(

@@ -93,7 +93,7 @@ def test_from_a_verdict_to_deleting_everything(
     exported = zipfile.ZipFile(io.BytesIO(download.value.path().read_bytes()))
     assert sum(name.endswith("/verdict.json") for name in exported.namelist()) == 3
 
-    page.get_by_role("link", name="delete your account").click()
+    page.goto("/account/delete/")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Delete everything").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Your account is deleted")
@@ -104,6 +104,37 @@ def test_from_a_verdict_to_deleting_everything(
     expect(page.get_by_role("heading", level=1)).to_have_text(
         "There is no diagnosis at this address"
     )
+
+
+def test_all_verdicts_are_deleted_with_one_confirmation(
+    wide_page: Page, make_account: MakeAccount, diagnosed: Diagnosed
+) -> None:
+    account = make_account("alice@example.org", verified=True)
+    diagnosed(account)
+    diagnosed(account, ODD)
+    log_in(wide_page)
+    wide_page.goto("/account/history/")
+
+    wide_page.get_by_role("link", name="Delete all verdicts…").click()
+    wide_page.get_by_role("button", name="Delete all verdicts").click()
+
+    expect(wide_page.get_by_role("status")).to_have_text("All verdicts and their logs are deleted.")
+    assert not HistoryEntry.objects.exists()
+
+
+def test_home_page_says_what_an_account_may_do_once_its_box_is_clicked(
+    wide_page: Page, make_account: MakeAccount
+) -> None:
+    make_account("alice@example.org", verified=True)
+    log_in(wide_page)
+    wide_page.goto("/")
+    expect(wide_page.get_by_text("3 a day, no account needed")).to_be_visible()
+
+    wide_page.get_by_label("Log or traceback").click()
+
+    expect(wide_page.get_by_text("5 of 5 left today")).to_be_visible()
+    expect(wide_page.get_by_text("kept in your account for 30 days")).to_be_visible()
+    expect(wide_page.get_by_text("Without an account, log and verdict")).to_have_count(0)
 
 
 @pytest.mark.parametrize("width", [320, 390])

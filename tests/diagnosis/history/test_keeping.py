@@ -3,16 +3,24 @@ from __future__ import annotations
 import datetime as dt
 
 import pytest
+from django.db import connection
 from django.test import Client
 from django.utils import timezone
 from redis import Redis
 
 from denpex.accounts.models import Grant, User
+from denpex.accounts.standing import tier_of
 from diagnosis import housekeeping, jobs, store
 from diagnosis.discretion import EngineError
+from diagnosis.engine import diagnose
 from diagnosis.history import keeping
 from diagnosis.history.models import HistoryEntry, HistoryFile
 from diagnosis.models import Job
+from diagnosis.paste import Upload
+from diagnosis.preloaded import compiled
+from diagnosis.senders import Sender
+from diagnosis.submission import Submission, submit
+from diagnosis.visitors import Visitor
 from tests.diagnosis.conftest import Answered
 from tests.diagnosis.history.conftest import DISK_FULL, ODD, Diagnosed, browser_of
 
@@ -74,6 +82,33 @@ def test_the_page_lasts_as_long_as_the_entry(
     assert browser.get(f"/d/{entry.pk}.json").content == before
     assert "unexpected pos" in browser.get(f"/d/{entry.pk}/log/1.txt").text
     assert browser.get(f"/d/{entry.pk}/log/2.txt").status_code == 404
+
+
+@pytest.mark.parametrize("form", ["/", ".json", ".md"])
+def test_a_verdict_that_is_kept_while_it_is_asked_for_is_shown(
+    alice: User, redis: Redis, django_capture_on_commit_callbacks, form: str
+) -> None:
+    """The page looks into the history before the verdict is there, and at the job after that."""
+    sender = Sender(tier_of(alice), Visitor("203.0.113.9", None), alice)
+    job = submit(Submission("", (Upload("run.log", ODD),)), sender)
+    assert jobs.take_lease(job.pk, "the test")
+    verdict = diagnose(store.read_log(job.pk) or (), compiled()).as_json()
+    finished: list[bool] = []
+
+    def finish_before_the_job_is_read(execute, sql, params, many, context):
+        if sql.startswith("SELECT") and 'FROM "diagnosis_job"' in sql and not finished:
+            finished.append(True)
+            with django_capture_on_commit_callbacks(execute=True):
+                assert jobs.finish(job.pk, "the test", verdict)
+        return execute(sql, params, many, context)
+
+    browser = browser_of(alice)
+    with connection.execute_wrapper(finish_before_the_job_is_read):
+        response = browser.get(f"/d/{job.pk}{form}")
+
+    assert finished
+    assert response.status_code == 200
+    assert "QuokkaError" in response.text
 
 
 def test_an_unknown_failure_is_kept_by_its_fingerprint(alice: User, diagnosed: Diagnosed) -> None:
@@ -156,7 +191,7 @@ def test_nothing_goes_earlier_than_was_promised(alice: User, diagnosed: Diagnose
 def test_deleting_the_job_deletes_the_entry(alice: User, diagnosed: Diagnosed) -> None:
     entry = diagnosed(alice)
 
-    assert browser_of(alice).post(f"/d/{entry.pk}/delete/").status_code == 200
+    assert browser_of(alice).post(f"/d/{entry.pk}/delete/").status_code == 303
 
     assert not HistoryEntry.objects.exists()
     assert not HistoryFile.objects.exists()
@@ -171,6 +206,6 @@ def test_an_entry_can_be_deleted_when_its_job_is_forgotten(
 
     for browser in (browser_of(bob), Client()):
         assert browser.post(f"/d/{entry.pk}/delete/").status_code == 404
-    assert browser_of(alice).post(f"/d/{entry.pk}/delete/").status_code == 200
+    assert browser_of(alice).post(f"/d/{entry.pk}/delete/").status_code == 303
 
     assert not HistoryEntry.objects.exists()

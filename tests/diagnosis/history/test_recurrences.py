@@ -41,7 +41,7 @@ def test_equal_logs_are_one_time() -> None:
 
 
 def test_a_host_of_most_times_is_named_with_how_often() -> None:
-    assert words((0, "a"), (0, "b"), (1, "b"), (2, "b")).endswith("on b 3 of 4 times")
+    assert words((0, "a"), (0, "b"), (1, "b"), (2, "b")).endswith("on b in 3 of the 4")
 
 
 def test_half_of_the_times_is_not_most() -> None:

@@ -175,6 +175,7 @@ def test_page_of_the_evaluation_is_there_for_everyone(client: Client, lab: Organ
     page = client.get("/account/evaluation/").content.decode()
 
     assert "14 days on the Scale plan: 50 diagnoses a day" in page
+    assert "logs of up to 50 MB, and verdicts kept for 90 days." in page
     assert "/account/signup/?next=/account/evaluation/request/" in page
     assert "Redeem a code" not in page
     assert not Outline(page).misnested
