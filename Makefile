@@ -77,7 +77,8 @@ MEASURED := DENPEX_HTTPS=0 DENPEX_DEBUG=0 DENPEX_ALLOWED_HOSTS=127.0.0.1,testser
 .PHONY: search-figures
 search-figures: $(FOR_ALL) ## Print how often search puts the right page first, and how fast it is
 	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && \
-		$(BIN)/python manage.py measure_search --cases tests/cases'
+		$(BIN)/python manage.py measure_search --cases tests/cases \
+		--queries tests/encyclopedia/short_queries.yaml'
 
 .PHONY: html
 html: $(FOR_ALL) ## Check the HTML of every page in each of its states (needs node)
