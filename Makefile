@@ -95,7 +95,7 @@ screenshots: $(FOR_ALL) ## Draw every page at three widths and in both themes (P
 	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && $(RUN) tests.screenshots'
 
 .PHONY: card
-card: $(FOR_ALL) ## Draw the picture that other sites show beside a link (static/img/card.png)
+card: $(FOR_ALL) ## Draw what other sites and browsers show for a page (static/img/*.png)
 	@$(RUN) tests.card
 
 .PHONY: screenshot
