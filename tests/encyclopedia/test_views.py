@@ -420,6 +420,16 @@ def test_a_failure_that_is_no_cause_says_so(client: Client) -> None:
     assert "role-note" not in text_of(client, PAGE)
 
 
+def test_the_badge_of_a_summary_does_not_speak_of_the_page(
+    client: Client, small_catalogue: Catalogue
+) -> None:
+    failure = replace(small_catalogue.failures["peer-closed"], role="summary")
+    sync.load_failures(Catalogue({**small_catalogue.failures, failure.slug: failure}))
+    page = text_of(client, "/failures/peer-closed/")
+    assert '<span class="badge badge--summary">launcher&#x27;s report</span>' in page
+    assert "A launcher&#x27;s report" in page
+
+
 def test_the_paste_box_names_the_failure(client: Client) -> None:
     page = text_of(client, PAGE)
     assert '<form class="paste" action="/diagnose/" method="post"' in page
