@@ -101,7 +101,7 @@ def judge(
     later = [event for event in standing if clock.attempt(event) != attempt]
     standing = [event for event in standing if clock.attempt(event) == attempt]
     explanations = _explanations(standing, catalogue)
-    root, alike, rivals = _root(standing, explanations, clock)
+    root, alike, rivals = _root(standing, explanations, _moments(standing, catalogue, clock))
     chosen = {id(event) for event in (root, *alike, *rivals)}
     explained = [
         explanations.get(id(event)) or Explained(event, "less")
@@ -126,18 +126,50 @@ def _stopped(interrupt: Event, events: Sequence[Event], recovered: Sequence[Reco
 
 
 def _root(
-    events: Sequence[Event], explanations: Mapping[int, Explained], clock: Clock
+    events: Sequence[Event],
+    explanations: Mapping[int, Explained],
+    moment: Callable[[Event], tuple[object, ...]],
 ) -> tuple[Event, tuple[Event, ...], tuple[Event, ...]]:
-    """Return the root, its likes on other ranks, and what stands beside it unexplained."""
+    """Return the root, its likes on other ranks, and what stands beside it unexplained.
+
+    `moment` returns the sort key of when an event happened.
+    """
     unexplained = [event for event in events if id(event) not in explanations]
     top = min((event.role for event in unexplained), key=LEVELS.index)
-    candidates = sorted((event for event in unexplained if event.role == top), key=clock.order)
+    candidates = sorted((event for event in unexplained if event.role == top), key=moment)
     root = _most_telling(candidates[0], candidates)
     return (
         root,
         tuple(event for event in candidates if event is not root and _alike(event, root)),
         tuple(event for event in candidates if not _alike(event, root)),
     )
+
+
+def _moments(
+    events: Sequence[Event], catalogue: Catalogue, clock: Clock
+) -> Callable[[Event], tuple[object, ...]]:
+    """Return when events happened: none is later than what it did to the same process.
+
+    A kernel's log is often pasted below the run's, and its clock counts from the boot.
+    """
+    of_process: dict[int, list[Event]] = {}
+    for event in events:
+        if (pid := _pid(event)) is not None:
+            of_process.setdefault(pid, []).append(event)
+
+    def moment(event: Event) -> tuple[object, ...]:
+        pid = _pid(event)
+        of_same = () if pid is None else of_process[pid]
+        effects = [other for other in of_same if _by_edge(event, other, catalogue)]
+        return min(clock.order(each) for each in (event, *effects))
+
+    return moment
+
+
+def _pid(event: Event) -> int | None:
+    """Return the process that an event befell, as far as its line tells."""
+    captured = _number(event.captures.get("pid"))
+    return event.subject.pid if captured is None else captured
 
 
 def _most_telling(first: Event, candidates: Sequence[Event]) -> Event:

@@ -24,7 +24,8 @@ class ProcessEnd:
     """What a line says of one process's end.
 
     `told` says that its own launcher told it to end before it did, `forced` that the launcher then
-    killed it; neither is a failure of that process.
+    killed it; neither is a failure of that process. `of_agent` says that it is the task in which an
+    agent ran that started the ranks of a node.
     """
 
     subject: Subject
@@ -33,6 +34,7 @@ class ProcessEnd:
     line: Line
     told: bool = False
     forced: bool = False
+    of_agent: bool = False
 
     @property
     def is_failure(self) -> bool:
@@ -98,7 +100,9 @@ def _end(line: Line, captures: Mapping[str, str], subjects: Subjects) -> Process
     signal = signal_number(captures.get("signal") or captures.get("words") or "")
     if signal is None and exitcode is not None:
         signal = _signal_of_exit_code(exitcode)
-    return ProcessEnd(subjects.of_captures(captures, line), exitcode, signal, line)
+    of_agent = "task" in captures and subjects.tasks_are_agents
+    subject = subjects.of_captures(captures, line)
+    return ProcessEnd(subject, exitcode, signal, line, of_agent=of_agent)
 
 
 def _signal_of_exit_code(exitcode: int) -> int | None:

@@ -327,10 +327,11 @@ def _time_name(body: _Body) -> str | None:
 def _record_keys(body: _Body, where: str) -> RecordKeys | None:
     if "json" not in body:
         return None
-    keys = body["json"]
+    keys = dict(body["json"])
+    details = tuple(keys.pop("details", ()))
     if unknown := sorted(set(keys) - SOURCE_FIELDS - {"message", "time", "severity"}):
         raise EnvelopeError(f"{where}: no field is called {', '.join(unknown)}")
-    return RecordKeys(tuple((field, tuple(names)) for field, names in keys.items()))
+    return RecordKeys(tuple((field, tuple(names)) for field, names in keys.items()), details)
 
 
 def _prove(entry: Entry[Any], reads: Callable[[bytes], object]) -> None:

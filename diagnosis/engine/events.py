@@ -261,12 +261,14 @@ def _unknown_exceptions(
 ) -> Iterator[Event]:
     """Yield an event for each chain in which no signature saw a failure."""
     known = {each.chain for each in observations if each.role != "advice"}
+    quoting = {chain.quoted_by.key for chain in chains if chain.quoted_by is not None}
     folded: dict[tuple[object, ...], list[tuple[int, Raised]]] = {}
     for index, chain in enumerate(chains):
         if index in known or chain.ignored:
             continue
         raised = raised_by(chain) or _unnamed(chain)
         if raised is not None:
+            raised = replace(raised, wraps=raised.wraps or chain.first.key in quoting)
             subject = subjects.of_chain(chain)
             folded.setdefault((raised.name, *subject.identity), []).append((index, raised))
     for group in folded.values():

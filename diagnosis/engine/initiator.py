@@ -223,7 +223,8 @@ def _by_ends(
     ended that rank instead, and so may a peer that it waited for, or an exception that followed
     from a root that raised none.
     """
-    failed = {end.subject.rank: end for end in ends if end.is_failure and not end.told}
+    own = (end for end in ends if end.is_failure and not end.told and not end.of_agent)
+    failed = {end.subject.rank: end for end in own}
     if len(failed) != 1 or judgement.rivals or (root.raised is None and _raised_later(judgement)):
         return None
     rank, end = failed.popitem()

@@ -138,6 +138,10 @@ class Log:
             self._lines[file, start] = line
         return line
 
+    def source_up_to(self, line: Line, end: int) -> Source:
+        """Return who printed a line as far as `end`: another process may have gone on behind it."""
+        return self._facts(line.file, line.start, end).source
+
     def _facts(self, file: int, start: int, end: int) -> LineFacts:
         text = self.texts[file]
         inherited = self._inherited[file].at(start)

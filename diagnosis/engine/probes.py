@@ -225,6 +225,7 @@ WRAPPERS = frozenset(
         "SystemExit",
         "BrokenProcessPool",
         "EngineDeadError",
+        "ApiException",  # kubernetes.client: what the API server answered
     }
 )
 # The same for exceptions with a type of everyday use: the beginnings of their messages.

@@ -18,6 +18,8 @@ _BAR = BytePattern(r"\d+/\d+ \[")
 _FINISHED = BytePattern(
     r"(?i:training (?:is )?(?:complete|completed|finished|done)"
     r"|(?:finished|completed|done) (?:training|successfully))"
+    # pytest's last line where nothing failed: what the tests provoked was meant.
+    r"|=== \d+ passed(?:, \d+ (?:skipped|deselected|xfailed|xpassed|warnings?)){0,4} in \d"
 )
 _SUCCESS = BytePattern(r"(?i:\bsuccess(?:ful(?:ly)?)?\b)")
 # A launcher or a program that begins, or takes up a checkpoint.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,10 +19,12 @@ class RecordKeys:
     """Where an object keeps its facts: pairs of a field and the keys to look under.
 
     The first key that holds a string or a number counts; a dot leads into a nested object. Fields
-    are those of `sources.Source`, and message, time and severity.
+    are those of `sources.Source`, and message, time and severity. `details` are the keys of texts
+    that a logger keeps beside its message, as the error or the traceback: all of them count.
     """
 
     keys: tuple[tuple[str, tuple[str, ...]], ...]
+    details: tuple[str, ...] = ()
 
     @functools.cached_property
     def places(self) -> Mapping[str, Sequence[_Place]]:
@@ -85,7 +87,16 @@ def _opened(keys: RecordKeys, record: object, text: bytes, start: int) -> Opened
         return None
     _, name, message = found.pop("message")
     fields = {field: value for field, (_, _, value) in found.items()}
-    return Opened(fields, message.rstrip(b"\r\n"), _value_start(text, name, start))
+    message = b"\n".join((message.rstrip(b"\r\n"), *_details(keys, record, name)))
+    return Opened(fields, message, _value_start(text, name, start))
+
+
+def _details(keys: RecordKeys, record: Mapping[str, Any], message: str) -> Iterator[bytes]:
+    """Yield the texts that stand beside the message, which stands under the key `message`."""
+    for name in keys.details:
+        value = _under(record, name)
+        if name != message and isinstance(value, str) and value.strip():
+            yield _encoded(value.rstrip("\r\n"))
 
 
 def _open_torn(keys: RecordKeys, text: bytes, start: int) -> Opened | None:

@@ -39,6 +39,8 @@ _SPAWN_INDEX = r"[pP]rocess (?P<index>\d+) terminated with"
 # Before torch 1.11 without blanks before the colons, and `msg` for `traceback`.
 _BLOCK_FIELDS = (b"exitcode  :", b"exitcode: ", b"error_file:", b"traceback :", b"msg: ")
 _BLOCK_TRACEBACK = b"traceback : "
+# A progress bar, as tqdm draws it.
+_BAR = re.compile(rb"\d{1,3}%\|")
 _QUOTED_ERROR = probe_pattern("elastic-quoted-error")
 
 
@@ -93,6 +95,11 @@ class Subjects:
     def on_several_hosts(self) -> bool:
         """Say whether the log places its ranks on more than one host."""
         return len({facts.host for facts in self._identities.ranks.values() if facts.host}) > 1
+
+    @property
+    def tasks_are_agents(self) -> bool:
+        """Say whether what a launcher calls a task is the agent of a node, not a rank."""
+        return self._identities.labels_are == "node"
 
     def of_line(self, line: Line) -> Subject:
         """Return who printed the line, or whom its printer quotes."""
@@ -153,7 +160,7 @@ class Subjects:
     def of_observation(self, observation: Observation, chains: Sequence[Chain]) -> Subject:
         """Return whom an observation is about: what it captured, else who printed it."""
         printer = (
-            self.of_line(observation.line)
+            self._printer(observation)
             if observation.chain is None
             else self.of_chain(chains[observation.chain])
         )
@@ -166,6 +173,16 @@ class Subjects:
             subject = dataclasses.replace(subject, host=observation.captures["host"])
         others = bool(named) and subject.rank != printer.rank
         return dataclasses.replace(subject, named=printer.named or others)
+
+    def _printer(self, observation: Observation) -> Subject:
+        """Return who printed what was observed.
+
+        A progress bar has no line end: what another process says begins behind it, prefix and all.
+        """
+        line, end = observation.line, observation.hit
+        if end < line.start + line.facts.message_offset and _is_bar(self._log.around(line, end)):
+            return self._of_source(self._log.source_up_to(line, end))
+        return self.of_line(line)
 
     def of_captures(self, captures: Mapping[str, str], line: Line) -> Subject:
         """Return the process that the named groups rank, local_rank, pid, host, task tell of."""
@@ -259,6 +276,10 @@ class Subjects:
             basis=basis,
             place=None,
         )
+
+
+def _is_bar(text: bytes) -> bool:
+    return _BAR.search(text) is not None
 
 
 def _shard_quotes(log: Log) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:

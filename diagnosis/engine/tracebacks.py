@@ -74,6 +74,8 @@ _EXCEPTHOOK = re.compile(rb"(?:\[?[A-Za-z/_.-]{0,40} ?\d{1,6}\]?: ?)*\[rank\d{1,
 _NCCL_RESULT = re.compile(rb"nccl[A-Z]\w{0,40}: ")
 _LAST_ERROR = b"Last error:"
 _CHAIN_GAP = 4
+# Lines that a process printed before its traceback, all of which its parent quotes.
+_QUOTE_GAP = 4
 _BLANK_BYTES = 256
 # Lines that a terminal cut, or that another process printed without a prefix.
 _STRAYS = 3
@@ -181,13 +183,21 @@ def _announces_nothing(message: bytes) -> bool:
 
 
 def _quoting(log: Log, before: Chain, header: Line) -> Line | None:
-    """Return where the chain begins whose message quotes this one: right above, or in its line."""
+    """Return where the chain begins whose message quotes this one: above, or in its line."""
     if before.last.key == header.key:
         return before.first
-    if before.last.file != header.file or not header.facts.message.lstrip().startswith(_QUOTED):
+    if before.last.file != header.file:
         return None
     between = log.texts[header.file].data[before.last.end : header.start]
-    return None if between.strip() else before.first
+    if header.facts.message.lstrip().startswith(_QUOTED):
+        return None if between.strip() else before.first
+    near = before.last.speaker == header.speaker and between.count(b"\n") <= _QUOTE_GAP
+    return before.first if near and _announces_more(before.tracebacks[-1]) else None
+
+
+def _announces_more(traceback: Traceback) -> bool:
+    """Say whether a message ends in a colon: what it quotes stands below it."""
+    return traceback.message is not None and traceback.message.endswith(":")
 
 
 def _read_joined(log: Log, header: Line) -> Iterator[Traceback]:

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 from encyclopedia.rendering import plain_text
-from encyclopedia.templatetags.page_text import command_lines, markdown_line
+from encyclopedia.templatetags.page_text import (
+    command_lines,
+    fix_line,
+    has_placeholders,
+    markdown_line,
+)
 
 
 def test_a_line_of_markdown_is_rendered_without_a_paragraph() -> None:
     assert markdown_line("Set `HF_HOME` on <node>.") == "Set <code>HF_HOME</code> on &lt;node&gt;."
+
+
+def test_what_only_a_log_tells_is_set_as_code_in_a_fix() -> None:
+    line = fix_line("Reset the card at <pci>, as `ssh <host> true` shows.")
+    assert "<code>&lt;pci&gt;</code>" in line
+    assert "<code>ssh &lt;host&gt; true</code>" in line
+
+
+def test_open_words_of_a_fix_or_its_commands_are_noticed() -> None:
+    assert has_placeholders({"summary": "Reset it.", "command": "nvidia-smi -i <pci>"})
+    assert not has_placeholders({"summary": "Reset it.", "told": "It is <pci>.", "verify": None})
 
 
 def test_each_line_of_a_command_is_marked_with_its_words_kept_whole() -> None:

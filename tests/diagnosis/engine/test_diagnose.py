@@ -370,3 +370,20 @@ def test_a_first_sign_that_gives_its_reason_is_quoted(compiled: Compiled) -> Non
     assert verdict.outcome == "symptom_only"
     assert f"It gives a reason: Internal: {told}." in verdict.primary.why
     assert "no line of this log" not in verdict.primary.why
+
+
+def test_a_cause_told_by_the_kernel_is_no_later_than_what_it_did(compiled: Compiled) -> None:
+    """Its log is pasted below that of the run, whose script went on after the kill."""
+    killed = (
+        "[2059991.491542] Out of memory: Killed process {} (python) total-vm:53312244kB,"
+        " anon-rss:31451456kB, file-rss:74732kB, shmem-rss:12296kB"
+    )
+    parts = (
+        steps(1, 3),
+        "run.sh: line 48:  9000 Killed                  python train.py",
+        traceback("FileNotFoundError: [Errno 2] No such file or directory: 'out/model.bin'"),
+        killed,
+    )
+    same, other = ("\n".join(parts).format(pid) for pid in (9000, 9999))
+    assert verdict_on(compiled, same).primary.failure.slug == "host-oom-killer"
+    assert verdict_on(compiled, other).primary.failure.slug != "host-oom-killer"

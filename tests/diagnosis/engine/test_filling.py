@@ -63,7 +63,29 @@ def test_braces_and_percent_signs_of_a_text_are_left_alone() -> None:
 
 
 def test_a_fix_is_filled_in_all_its_parts() -> None:
-    fix = Fix("Free <host>.", "ssh <host> df", "ssh <host> df -i", "Watch <host>.")
+    fix = Fix(
+        summary="Free <host>.",
+        command="ssh <host> df",
+        verify="ssh <host> df -i",
+        expect="Less than 90 %.",
+        infra="Watch it.",
+    )
     filled = fill_fix(fix, {"host": "node-7"})
     assert (filled.summary, filled.command) == ("Free node-7.", "ssh node-7 df")
-    assert (filled.verify, filled.infra) == ("ssh node-7 df -i", "Watch node-7.")
+    assert (filled.verify, filled.expect) == ("ssh node-7 df -i", "Less than 90 %.")
+    assert filled.infra == "Watch it."
+
+
+@pytest.mark.parametrize(
+    ("captures", "summary"),
+    [
+        ({"free": "2", "total": "80"}, "Free some. 2 of 80 GiB were free."),
+        ({"free": "2"}, "Free some."),
+        ({}, "Free some."),
+    ],
+)
+def test_what_a_log_tells_is_added_where_it_tells_all_of_it(
+    captures: dict[str, str], summary: str
+) -> None:
+    fix = Fix(summary="Free some.", told="<free> of <total> GiB were free.")
+    assert fill_fix(fix, captures).summary == summary

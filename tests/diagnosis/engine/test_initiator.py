@@ -219,3 +219,25 @@ def test_a_service_that_speaks_is_no_silent_rank(compiled: Compiled) -> None:
     verdict = verdict_on(compiled, killed, *waiting(1, 2))
     assert verdict.primary.failure.slug == "ray-memory-monitor-kill"
     assert verdict.primary.rank is None
+
+
+@pytest.mark.parametrize(
+    "agent",
+    [
+        "E1130 06:20:27.191000 23823 torch/distributed/elastic/multiprocessing/api.py:1002] ",
+        "ERROR:torch.distributed.elastic.multiprocessing.api:",
+        "[2026-11-30 06:20:27,110] torch.distributed.elastic.multiprocessing.api: [ERROR] ",
+    ],
+)
+def test_a_task_in_which_an_agent_ran_is_no_rank_that_ended(compiled: Compiled, agent: str) -> None:
+    said = f"{agent}failed (exitcode: 1) local_rank: 1 (pid: 9001) of binary: /usr/bin/python3"
+    parts = (
+        "Training with 2 processes, world size 2",
+        "Process 0, total 2.",
+        "Process 1, total 2.",
+        traceback("KeyError: 'mask'"),
+        said,
+        elastic_summary((1, 9001, 1)),
+        "srun: error: node-a: task 0: Exited with exit code 1",
+    )
+    assert verdict_on(compiled, *parts).primary.rank == 1

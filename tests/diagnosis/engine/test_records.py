@@ -79,3 +79,23 @@ def test_a_deeply_nested_record_is_torn_and_no_crash() -> None:
 def test_any_bytes_are_a_record_or_none(text: bytes) -> None:
     found = open_record(KEYS, text, 0)
     assert found is None or 0 <= found.offset <= len(text)
+
+
+def test_what_a_logger_keeps_beside_its_message_is_part_of_it() -> None:
+    keys = RecordKeys(KEYS.keys, details=("error", "exc_info", "error.stack", "log"))
+    record = {
+        "log": "it failed\n",
+        "exc_info": "Traceback\nKeyError: 'x'\n",
+        "error": {"stack": "at y"},
+    }
+    found = open_record(keys, json.dumps(record).encode(), 0)
+    assert found is not None
+    assert found.message == b"it failed\nTraceback\nKeyError: 'x'\nat y"
+
+
+@pytest.mark.parametrize("detail", ["", "  ", None, 0.021, True, ["x"]])
+def test_a_detail_that_is_no_text_is_passed_over(detail: object) -> None:
+    keys = RecordKeys(KEYS.keys, details=("error",))
+    found = open_record(keys, json.dumps({"log": "x", "error": detail}).encode(), 0)
+    assert found is not None
+    assert found.message == b"x"

@@ -23,3 +23,11 @@ def test_a_step_that_every_rank_prints_is_one_step(compiled: Compiled) -> None:
     lines = [steps(7, 7)] * 8
     verdict = verdict_on(compiled, steps(1, 6), traceback("KeyError: 'optional'"), *lines)
     assert verdict.primary.failure.slug == "python-key-error"
+
+
+def test_what_tests_provoke_that_all_pass_was_meant(compiled: Compiled) -> None:
+    error = traceback("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.")
+    passed = "======================== 10 passed, 1 warning in 14.27s ========================"
+    failed = "=================== 1 failed, 9 passed, 1 warning in 14.27s ===================="
+    assert verdict_on(compiled, error, passed).outcome == "no_failure"
+    assert verdict_on(compiled, error, failed).outcome == "established"

@@ -8,6 +8,7 @@ from tests.diagnosis.engine.logs import (
     of_rank,
     traceback,
     verdict_on,
+    watchdog,
 )
 
 PREFIX = "[pod/trainer-0/main] 2026-11-30T06:20:17.123456789Z "
@@ -117,3 +118,12 @@ def test_a_block_of_an_old_torchelastic_names_its_rank(compiled: Compiled) -> No
     )
     verdict = verdict_on(compiled, announced(2), block)
     assert (verdict.primary.failure.slug, verdict.primary.rank) == ("process-segfault", 1)
+
+
+def test_a_bar_behind_which_another_rank_speaks_is_not_that_rank_s(compiled: Compiled) -> None:
+    bar = "Running tokenizer on dataset:   9%|\u2588   | 280/2969 [29:55<4:48:08, 15.57 examples/s]"
+    late = watchdog(2, seq=2, numel=1, enqueued=2).splitlines()[0]
+    others = [watchdog(rank, seq=2, numel=1, enqueued=2) for rank in (1, 3)]
+    verdict = verdict_on(compiled, announced(4), f"{bar}{late}", *others)
+    assert verdict.primary.failure.slug == "rank0-preprocessing-exceeds-timeout"
+    assert (verdict.primary.rank, verdict.primary.rank_basis) == (0, "eliminated")

@@ -1,9 +1,17 @@
+import json
+
 import pytest
 
 from diagnosis.engine import Compiled, LogFile
 from diagnosis.engine import log as logs
 from diagnosis.engine.tracebacks import Chain, read_chains
-from tests.diagnosis.engine.logs import elastic_summary, of_rank, traceback, verdict_on
+from tests.diagnosis.engine.logs import (
+    announced,
+    elastic_summary,
+    of_rank,
+    traceback,
+    verdict_on,
+)
 
 CAUSED = "\nThe above exception was the direct cause of the following exception:\n"
 WHILE = "\nDuring handling of the above exception, another exception occurred:\n"
@@ -221,3 +229,27 @@ def test_what_nccl_said_of_its_error_is_part_of_the_exception(compiled: Compiled
     assert chain.last.facts.message == b"Failed to allocate 608 bytes"
     (chain,) = chains_of(compiled, traceback(error), "step 3", words)
     assert chain.last.facts.message == error.encode()
+
+
+def test_an_exception_that_announces_another_process_s_traceback_gives_way_to_it(
+    compiled: Compiled,
+) -> None:
+    outer = traceback("RuntimeError: Error raised in a child:")
+    inner = traceback("ValueError: seven is no power of two", file="/app/child.py")
+    for between in ("", "/app/child.py:3: RuntimeWarning: found in sys.modules\n  warn(x)\n"):
+        verdict = verdict_on(compiled, f"{outer}\n{between}{inner}")
+        assert verdict.primary.summary.startswith("ValueError: seven is no power of two")
+
+
+def test_a_traceback_far_below_a_colon_is_no_quotation(compiled: Compiled) -> None:
+    idle = "\n".join(f"still waiting for {name}" for name in "abcdefgh")
+    parts = (traceback("RuntimeError: Lost the store:"), idle, traceback("ValueError: seven"))
+    assert verdict_on(compiled, *parts).primary.summary.startswith("RuntimeError: Lost the store")
+
+
+def test_a_json_logger_s_traceback_is_read(compiled: Compiled) -> None:
+    fields = {"levelname": "ERROR", "message": "training failed", "rank": 3}
+    record = json.dumps(fields | {"exc_info": traceback("ValueError: seven")})
+    verdict = verdict_on(compiled, announced(4), record)
+    assert verdict.primary.summary.startswith("ValueError: seven")
+    assert verdict.primary.rank == 3
