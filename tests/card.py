@@ -37,8 +37,7 @@ def draw() -> None:
             executable_path=chromium.find(), chromium_sandbox=False
         )
         for picture in PICTURES:
-            size = {"width": picture.width, "height": picture.height}
-            page = browser.new_page(viewport=size)
+            page = browser.new_page(viewport={"width": picture.width, "height": picture.height})
             page.goto(picture.source.as_uri())
             page.screenshot(path=picture.target, omit_background=picture.is_transparent)
         browser.close()
