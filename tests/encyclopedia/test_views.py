@@ -270,7 +270,7 @@ def test_a_code_that_nobody_knows_is_answered_with_those_that_are_and_the_paste_
 ) -> None:
     page = text_of(client, "/failures/?q=Xid+999")
     assert "No page is about Xid 999" in page
-    assert f'<a href="{PAGE}">Xid 79</a>' in page
+    assert f'<a class="unbroken" href="{PAGE}">Xid 79</a>' in page
     assert "OOMKilled" not in page
     assert 'name="log"' in page
     assert "Nothing found" not in page
