@@ -77,7 +77,8 @@ MEASURED := DENPEX_HTTPS=0 DENPEX_DEBUG=0 DENPEX_ALLOWED_HOSTS=127.0.0.1,testser
 .PHONY: search-figures
 search-figures: $(FOR_ALL) ## Print how often search puts the right page first, and how fast it is
 	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && \
-		$(BIN)/python manage.py measure_search --cases tests/cases'
+		$(BIN)/python manage.py measure_search --cases tests/cases \
+		--queries tests/encyclopedia/short_queries.yaml'
 
 .PHONY: html
 html: $(FOR_ALL) ## Check the HTML of every page in each of its states (needs node)
@@ -94,7 +95,7 @@ screenshots: $(FOR_ALL) ## Draw every page at three widths and in both themes (P
 	@$(MEASURED) sh -c '$(RUN) denpex.prepare >/dev/null && $(RUN) tests.screenshots'
 
 .PHONY: card
-card: $(FOR_ALL) ## Draw the picture that other sites show beside a link (static/img/card.png)
+card: $(FOR_ALL) ## Draw what other sites and browsers show for a page (static/img/*.png)
 	@$(RUN) tests.card
 
 .PHONY: screenshot

@@ -47,6 +47,7 @@ VARIABLES: Mapping[str, str] = {
     "TRUSTED_PROXIES": "addresses or networks whose X-Forwarded-For counts, with commas; none",
     "DENPEX_MAIL_URL": "a mail server, as smtp://user:password@host:587; files in DENPEX_DATA/mail",
     "DENPEX_MAIL_FROM": "the sender of mail; denpex@ and the host of DENPEX_ORIGIN by default",
+    "DENPEX_CONTACT": "where to write about privacy and security, an e-mail or https address; none",
     "DENPEX_LOG_LIMIT_BYTES": f"the largest log after unpacking; {LOG_LIMIT_BYTES} by default",
 }
 
@@ -86,6 +87,7 @@ class Environment:
     trusted_proxies: tuple[Network, ...]
     mail_server: MailServer | None
     mail_from: str
+    contact: str
     log_limit_bytes: int
     problems: tuple[Problem, ...]
 
@@ -110,6 +112,7 @@ def read(variables: Mapping[str, str], base: Path) -> Environment:
         trusted_proxies=reader.value("TRUSTED_PROXIES", _networks, default=()),
         mail_server=reader.value("DENPEX_MAIL_URL", _mail_server, default=None),
         mail_from=reader.value("DENPEX_MAIL_FROM", _sender, default=_default_sender(origin)),
+        contact=reader.value("DENPEX_CONTACT", _contact, default=""),
         log_limit_bytes=reader.value("DENPEX_LOG_LIMIT_BYTES", _positive, default=LOG_LIMIT_BYTES),
         problems=(*reader.problems, *_missing(variables, secret_key)),
     )
@@ -245,6 +248,14 @@ def _sender(text: str) -> str:
     if "@" not in parseaddr(text)[1]:
         raise ValueError(f"{text!r} is not an e-mail address")
     return text
+
+
+def _contact(text: str) -> str:
+    if text.startswith("https://") and urlsplit(text).hostname:
+        return text
+    if "@" not in parseaddr(text)[1] or parseaddr(text)[1] != text:
+        raise ValueError(f"{text!r} is neither an e-mail address nor an https:// address")
+    return f"mailto:{text}"
 
 
 def _default_sender(origin: str) -> str:

@@ -22,6 +22,7 @@ WSGI_APPLICATION = "denpex.wsgi.application"
 
 # Our own: read by views, tasks and checks.
 DENPEX_ORIGIN = ENVIRONMENT.origin
+DENPEX_CONTACT = ENVIRONMENT.contact
 DENPEX_DATA = ENVIRONMENT.data
 DENPEX_LOG_LIMIT_BYTES = ENVIRONMENT.log_limit_bytes
 TRUSTED_PROXIES = ENVIRONMENT.trusted_proxies

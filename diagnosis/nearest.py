@@ -20,8 +20,10 @@ __all__ = ["Near", "nearest"]
 _MOST = 3
 # Of 1: what has less in common with a line is about something else.
 _LEAST_LIKENESS = 0.12
-# One word alone, "the", makes no two lines alike.
+# One word alone makes no two lines alike, and neither does one beside "the" or "error": two must be
+# words that no more than one line in this many has.
 _FEWEST_SHARED = 2
+_RARE = 10
 _MOST_WORDS = 5
 _CHARACTERS = 400
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]*[A-Za-z]")
@@ -124,7 +126,7 @@ def _rarity(lines: Iterable[frozenset[str]]) -> Mapping[str, float]:
 def _likeness(one: frozenset[str], other: frozenset[str], rarity: Mapping[str, float]) -> float:
     """Return from 0 to 1 how much of the rare words two lines share."""
     shared = one & other
-    if len(shared) < _FEWEST_SHARED:
+    if sum(rarity[part] >= math.log(_RARE) for part in shared) < _FEWEST_SHARED:
         return 0.0
     return _weight(shared, rarity) / math.sqrt(_weight(one, rarity) * _weight(other, rarity))
 

@@ -241,7 +241,7 @@ def _refuse_binary(file: LogFile) -> None:
         if data.startswith(form.magic, form.offset):
             raise UnreadablePasteError(f"{file.name} is {form.name}, not a log.", form.advice)
     if _is_binary(data):
-        raise UnreadablePasteError(f"{file.name} is no text.", _SEND_THE_LOG)
+        raise UnreadablePasteError(f"{file.name} is not a text file.", _SEND_THE_LOG)
 
 
 def _is_binary(data: bytes) -> bool:

@@ -16,16 +16,12 @@ from encyclopedia.categories import CATEGORY_NAMES
 from encyclopedia.models import Failure
 from encyclopedia.system_names import ONE_NAME
 
-__all__ = ["PARAMETERS", "Filter", "Group", "Listing", "Option", "UnknownFilterError", "listing"]
+__all__ = ["PARAMETERS", "Filter", "Group", "Listing", "Option", "Unknown", "listing"]
 
 # What a value is called, by its name in the address.
 _Labels = Mapping[str, str]
 # The filters of an address: facet and value.
 _Chosen = Mapping[str, str]
-
-
-class UnknownFilterError(ValueError):
-    """An address asks for a filter or an order that there is none of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +94,14 @@ class Filter:
 
 
 @dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that an address asks for and that there is none of: what it would be, and what."""
+
+    name: str
+    value: str
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Failures under one heading; a list that is not by category is one group without a name."""
 
@@ -111,7 +115,7 @@ class Listing:
     """What the browse page shows.
 
     `labels` are those of the chosen filters. A listing that is not `canonical` is one of countless
-    combinations, which search engines need not know.
+    combinations, which search engines need not know. `unknown` was asked for and left out.
     """
 
     labels: _Labels
@@ -122,17 +126,19 @@ class Listing:
     orders: tuple[Option, ...]
     address: str
     canonical: bool
+    unknown: tuple[Unknown, ...]
 
 
 def listing(parameters: Mapping[str, str]) -> Listing:
-    """Return the list that `parameters` ask for; raises UnknownFilterError for unknown values."""
+    """Return the list that `parameters` ask for, as far as their values are known."""
     failures = list(Failure.objects.gravest_first())
     labels = {facet.key: _labels(facet, failures) for facet in _FACETS}
-    chosen = {facet.key: parameters[facet.key] for facet in _FACETS if parameters.get(facet.key)}
-    if chosen.get("system") in _OTHER_NAMES:
-        chosen["system"] = _OTHER_NAMES[chosen["system"]]
-    order = parameters.get(_ORDER) or _FIRST_ORDER
-    _refuse_unknown(chosen, order, labels)
+    asked = {facet.key: parameters[facet.key] for facet in _FACETS if parameters.get(facet.key)}
+    if asked.get("system") in _OTHER_NAMES:
+        asked["system"] = _OTHER_NAMES[asked["system"]]
+    chosen = {key: value for key, value in asked.items() if value in labels[key]}
+    asked_order = parameters.get(_ORDER) or _FIRST_ORDER
+    order = asked_order if asked_order in _ORDERS else _FIRST_ORDER
     shown = [failure for failure in failures if _fits(failure, chosen)]
     return Listing(
         labels={key: labels[key][value] for key, value in chosen.items()},
@@ -148,6 +154,7 @@ def listing(parameters: Mapping[str, str]) -> Listing:
         ),
         address=_address(chosen, _FIRST_ORDER),
         canonical=order == _FIRST_ORDER and len(chosen) <= 1,
+        unknown=tuple(_unknown(asked, chosen, asked_order)),
     )
 
 
@@ -162,12 +169,12 @@ def _labels(facet: _Facet, failures: Iterable[Failure]) -> _Labels:
     return facet.known or dict(sorted(found.items(), key=lambda item: item[1].lower()))
 
 
-def _refuse_unknown(chosen: _Chosen, order: str, labels: Mapping[str, _Labels]) -> None:
+def _unknown(asked: _Chosen, chosen: _Chosen, order: str) -> Iterator[Unknown]:
+    for facet in _FACETS:
+        if facet.key in asked and facet.key not in chosen:
+            yield Unknown(facet.name.lower(), asked[facet.key])
     if order not in _ORDERS:
-        raise UnknownFilterError(f"there is no order {order!r}")
-    for key, value in chosen.items():
-        if value not in labels[key]:
-            raise UnknownFilterError(f"there is no {key} {value!r}")
+        yield Unknown("order", order)
 
 
 def _fits(failure: Failure, chosen: _Chosen, *, but: str = "") -> bool:

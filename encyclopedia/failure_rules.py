@@ -29,6 +29,7 @@ __all__ = ["problems"]
 
 _SLUG = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*")
 _PAGE_LINK = re.compile(r"\]\(/failures/([^)#\s]*)")
+_OPEN_ENDS = (" ", ",", ":", "(", "=")  # of a message, which stands alone in a title
 _LEAST_TEXTS = 2  # among the `matches` of a failure, and among its `ignores`
 
 _LABELLED: Mapping[str, Callable[[Failure], Sequence[str]]] = {
@@ -48,6 +49,7 @@ def problems(catalogue: Catalogue, folder: Path) -> Iterator[Problem]:
     for failure in catalogue:
         for where, message in (
             *_closed_lists(failure),
+            *_message_problems(failure),
             *_signature_problems(failure),
             *_slug_problems(failure, catalogue, names),
             *_code_problems(failure, owners),
@@ -147,8 +149,6 @@ def _closed_lists(failure: Failure) -> Iterator[_Finding]:
             yield (key,), f"{key} is {value!r}; it is one of {', '.join(allowed)}"
     if not failure.title.strip():
         yield ("title",), "title is empty"
-    if failure.message is not None and not _is_printed(failure.message, failure):
-        yield ("message",), "message stands in none of the texts among matches"
     if not failure.references:
         yield ("references",), "references: at least one official document or upstream issue"
     for index, reference in enumerate(failure.references):
@@ -158,6 +158,16 @@ def _closed_lists(failure: Failure) -> Iterator[_Finding]:
     for key, items in (("tags", failure.tags), ("systems", failure.systems)):
         if not items:
             yield (key,), f"{key} is empty"
+
+
+def _message_problems(failure: Failure) -> Iterator[_Finding]:
+    """Yield what is wrong with the message, which people know the failure by."""
+    if failure.message is None:
+        return
+    if not _is_printed(failure.message, failure):
+        yield ("message",), "message stands in none of the texts among matches"
+    if failure.message.endswith(_OPEN_ENDS):
+        yield ("message",), "message stops in mid-sentence: end it with a word, or go on"
 
 
 def _is_printed(message: str, failure: Failure) -> bool:

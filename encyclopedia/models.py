@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import ClassVar, Self, TypedDict
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
-from django.contrib.postgres.search import SearchVectorField
+from django.contrib.postgres.search import SearchQuery, SearchRank, SearchVectorField
 from django.db import models
-from django.db.models import Case, Count, F, Value, When
-from django.db.models.functions import Length
+from django.db.models import Case, Count, ExpressionWrapper, F, Value, When
+from django.db.models.functions import Length, Sqrt
 from django.urls import reverse
 
+from encyclopedia import index
 from encyclopedia.catalogue import SEVERITIES, SHORT_PAGE
 from encyclopedia.categories import CATEGORY_NAMES
-from encyclopedia.codes import compact
+from encyclopedia.codes import Kind, compact
 
 __all__ = ["Alias", "Code", "Failure", "Feedback", "LoadedCatalogue", "LookAlike", "SectionRow"]
 
@@ -33,6 +35,10 @@ _LISTED = (
     "reviewed",
 )
 
+# How much a question counts that a title says in full, by the square root of the title's length.
+_TITLE = 2.0
+_TITLE_OF_A_KIND = 1.7
+
 
 class SectionRow(TypedDict):
     """A section of a failure's page, as `Failure.sections` holds it."""
@@ -41,6 +47,12 @@ class SectionRow(TypedDict):
     anchor: str
     html: str
     markdown: str
+
+
+def _gravity() -> Case:
+    """Return the place of a severity among all, 0 for the gravest."""
+    ranks = [When(severity=name, then=Value(rank)) for rank, name in enumerate(SEVERITIES)]
+    return Case(*ranks, output_field=models.SmallIntegerField())
 
 
 class FailureQuerySet(models.QuerySet["Failure"]):
@@ -58,10 +70,7 @@ class FailureQuerySet(models.QuerySet["Failure"]):
 
     def gravest_first(self) -> Self:
         """List by severity, then by title."""
-        ranks = [When(severity=name, then=Value(rank)) for rank, name in enumerate(SEVERITIES)]
-        return self.listed().order_by(
-            Case(*ranks, output_field=models.SmallIntegerField()), "title"
-        )
+        return self.listed().order_by(_gravity(), "title")
 
     def named(self, slug: str) -> Failure | None:
         """Return the failure with this slug, or that once had it; None where there is none."""
@@ -86,6 +95,27 @@ class FailureQuerySet(models.QuerySet["Failure"]):
         """List the failures of a category that print anything, with what they print."""
         printing = self.filter(category=category).exclude(wordings=[])
         return printing.only("slug", "title", "severity", "wordings").order_by("title")
+
+    def saying(self, text: str, *, at_least: float) -> Self:
+        """List the failures whose pages have at least this share of the words of `text`."""
+        shared = self.filter(search=index.any_word(text)).annotate(said=index.share_of_words(text))
+        return shared.filter(said__gte=at_least)
+
+    def best_for(self, words: SearchQuery, any_word: SearchQuery) -> Self:
+        """List by how well the text fits `words`, and by how many of them the title says.
+
+        A general failure comes before its kinds where their titles say the same. Among equals
+        come the gravest, then the shortest title.
+        """
+        fit = SearchRank(F("search"), words, weights=index.WEIGHTS)
+        title = SearchRank(F("search"), any_word, weights=index.TITLE_ALONE)
+        general = Case(When(kind_of=None, then=Value(_TITLE)), default=Value(_TITLE_OF_A_KIND))
+        rank = fit + general * title / Sqrt(Length("title"))
+        return (
+            self.listed()
+            .annotate(rank=ExpressionWrapper(rank, output_field=models.FloatField()))
+            .order_by("-rank", _gravity(), Length("title"), "slug")
+        )
 
     def stated_in(self, text: str) -> Self:
         """List the failures whose message stands in `text`, the longest message first."""
@@ -183,6 +213,20 @@ class Alias(models.Model):
         return f"{self.slug} → {self.failure}"
 
 
+class CodeQuerySet(models.QuerySet["Code"]):
+    """Queries of codes."""
+
+    def of_kind(self, kind: Kind) -> tuple[Code, ...]:
+        """Return the codes of one kind in the order of their numbers, else of their names."""
+        found = [code for code in self.select_related("failure") if kind.has(code.key)]
+        return tuple(sorted(found, key=_place_of_code))
+
+
+def _place_of_code(code: Code) -> tuple[int, str]:
+    numbers = re.findall(r"\d+", code.key)
+    return (int(numbers[0]) if numbers else 0, code.key)
+
+
 class Code(models.Model):
     """A code by which people name a failure: `key` stands in its short address."""
 
@@ -190,6 +234,8 @@ class Code(models.Model):
     compact = models.CharField(max_length=80, unique=True)  # the key without its hyphens
     label = models.TextField()  # as people write it
     failure = models.ForeignKey(Failure, models.CASCADE, related_name="codes")
+
+    objects = CodeQuerySet.as_manager()
 
     class Meta:
         ordering: ClassVar = ["pk"]

@@ -74,6 +74,8 @@ _MONITORS: Mapping[str, str] = {
     "logql": "In Loki (LogQL)",
     "promql": "In Prometheus (PromQL)",
 }
+# What the badge of a role says, where the role's own name would be taken for something else.
+_BADGES: Mapping[str, str] = {"summary": "launcher's report"}
 # What each role of a failure says to a reader.
 ROLES: Mapping[str, str] = {
     "cause": "Can be the root cause",
@@ -118,6 +120,7 @@ def context(failure: Failure, *, whole: bool) -> dict[str, object]:
     return {
         "failure": failure,
         "role": ROLES[failure.role],
+        "role_badge": _BADGES.get(failure.role, failure.role),
         "links": links,
         "facts": facts,
         "monitors": monitors,

@@ -90,7 +90,9 @@ def llms_text(_request: HttpRequest) -> HttpResponseBase:
 def sitemap(_request: HttpRequest) -> HttpResponseBase:
     """List the pages, each failure with the date of its content."""
     ctx = {
-        "pages": [reverse(name) for name in ("home", "failures", "messages", "accuracy")],
+        "pages": [
+            reverse(name) for name in ("home", "failures", "messages", "accuracy", "privacy")
+        ],
         "failures": Failure.objects.only("slug", "reviewed").order_by("slug"),
     }
     response = render_public("encyclopedia/sitemap.xml", ctx)

@@ -1,26 +1,25 @@
 """Search: a name, a code, a word, a line of a log or a whole traceback finds its failure.
 
 The engine is asked first: what a signature knows needs no guessing. Then come codes and messages
-that stand in the text, then its words, then words and names that are spelt like them.
+that stand in the text, then its words, then words that are spelt like them, then most of them.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from django.contrib.postgres.search import SearchQuery, SearchRank
-from django.db.models import F, Q, QuerySet
+from django.contrib.postgres.search import SearchQuery
+from django.db.models import Q
 
 from diagnosis.discretion import quoting_nothing
 from diagnosis.engine import LogFile, diagnose
 from diagnosis.preloaded import compiled
 from encyclopedia import index, spelling
-from encyclopedia.codes import code_in_text, key_of
-from encyclopedia.models import Failure
+from encyclopedia.codes import Kind, code_in_text, key_of, kind_of
+from encyclopedia.models import Code, Failure, FailureQuerySet
 
-__all__ = ["LONGEST_QUERY", "MOST_CHARACTERS", "SearchResult", "find", "suggest"]
+__all__ = ["LONGEST_QUERY", "MOST_CHARACTERS", "SearchResult", "UnknownCode", "find", "suggest"]
 
 # Of a longer text the end is looked at, where the exception stands.
 MOST_CHARACTERS = 4000
@@ -29,8 +28,19 @@ LONGEST_QUERY = 300
 _MOST_HITS = 25
 # Where any word will do, what follows the first few has nothing to do with the question.
 _MOST_NEAR_HITS = 8
+# A page that says less of a question than this is about something else.
+_LEAST_SHARE = 0.5
 _MOST_SUGGESTIONS = 7
 _PLAIN_WORDS = re.compile(r"[a-z]+(?: [a-z]+)+", re.ASCII | re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class UnknownCode:
+    """A code that no page is about: what it is called, and those of its kind that have a page."""
+
+    label: str
+    kind: Kind
+    known: tuple[Code, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +50,8 @@ class SearchResult:
     `exact` is the failure that the query names outright: then nothing else was looked for. `stated`
     are those that the engine, a code or a message finds in the text. `hits` are others by their
     words: all of them, or any; `has_more` says that they are the best of more. `corrected` is the
-    query as it may have been meant.
+    query as it may have been meant. `unknown` is the code that the query is, where no failure has
+    it; `hits` then are pages that mention it.
     """
 
     query: str
@@ -50,6 +61,7 @@ class SearchResult:
     has_all_words: bool = False
     has_more: bool = False
     corrected: str | None = None
+    unknown: UnknownCode | None = None
 
 
 def find(text: str) -> SearchResult:
@@ -61,6 +73,8 @@ def find(text: str) -> SearchResult:
         return SearchResult(query, exact=known_by_engine[0])
     if exact := _named(query):
         return SearchResult(query, exact=exact)
+    if kind := kind_of(query):
+        return _unknown(query, kind)
     coded = Failure.objects.listed().coded(code_in_text(query))
     stated = (*known_by_engine, *((coded,) if coded else ()), *Failure.objects.stated_in(typed))
     return _by_words(query, tuple(dict.fromkeys(stated)))
@@ -85,7 +99,7 @@ def suggest(text: str) -> tuple[Failure, ...]:
     query = clean(text)[:LONGEST_QUERY]
     found = [each for each in (_coded(query), *_begun(query)) if each is not None]
     if not found:
-        found = list(_nearest(query))
+        found = list(_begun(_corrected(query)))
     return tuple(dict.fromkeys(found))[:_MOST_SUGGESTIONS]
 
 
@@ -122,8 +136,16 @@ def _coded(query: str) -> Failure | None:
     return None if others.exists() else failure
 
 
+def _unknown(query: str, kind: Kind) -> SearchResult:
+    known = Code.objects.of_kind(kind)
+    mentioned = Failure.objects.filter(search=index.phrase(query))
+    hits = _best(mentioned, index.all_words(query), index.any_word(query))[:_MOST_NEAR_HITS]
+    unknown = UnknownCode(kind.label_of(query), kind, known)
+    return SearchResult(query, hits=hits, has_all_words=bool(hits), unknown=unknown)
+
+
 def _by_words(query: str, stated: tuple[Failure, ...]) -> SearchResult:
-    hits = _ranked(index.all_words(query))
+    hits = _with_all_words(query)
     if hits or stated:
         others = [each for each in hits if each not in stated]
         return SearchResult(
@@ -133,38 +155,37 @@ def _by_words(query: str, stated: tuple[Failure, ...]) -> SearchResult:
             has_all_words=bool(hits),
             has_more=len(others) > _MOST_HITS,
         )
-    names = list(_names())
-    meant = spelling.corrected(query, names)
-    if meant != query and (hits := _ranked(index.all_words(meant))):
+    meant = _corrected(query)
+    if meant != query and (hits := _with_all_words(meant)):
         named = _named(meant)
         hits = tuple(dict.fromkeys((named, *hits))) if named else hits
         return SearchResult(query, hits=hits[:_MOST_HITS], has_all_words=True, corrected=meant)
-    hits = _ranked(index.any_word(meant))[:_MOST_NEAR_HITS] or _nearest(query)
-    return SearchResult(query, hits=hits)
+    return SearchResult(query, hits=_with_most_words(meant)[:_MOST_NEAR_HITS])
+
+
+def _with_all_words(text: str) -> tuple[Failure, ...]:
+    found = Failure.objects.filter(search=index.all_words_but_numbers(text))
+    return _best(found, index.all_words(text), index.any_word(text))
+
+
+def _with_most_words(text: str) -> tuple[Failure, ...]:
+    found = Failure.objects.saying(text, at_least=_LEAST_SHARE)
+    return _best(found, index.any_word(text), index.any_word(text))
 
 
 def _begun(query: str) -> tuple[Failure, ...]:
-    words = index.begun_words(query)
-    return _ranked(words) if words else ()
+    words, any_word = index.begun_words(query), index.any_begun_word(query)
+    if words is None or any_word is None:
+        return ()
+    return _best(Failure.objects.filter(search=words), words, any_word)
 
 
-def _nearest(query: str) -> tuple[Failure, ...]:
-    return Failure.objects.in_order_of(spelling.nearest(query, list(_names())))
-
-
-def _names() -> Iterator[spelling.Names]:
-    for slug, title, message, tags in Failure.objects.values_list(
-        "slug", "title", "message", "tags"
-    ):
-        yield spelling.Names(slug, (title, *((message,) if message else ()), *tags))
-
-
-def _ranked(query: SearchQuery) -> tuple[Failure, ...]:
-    found: QuerySet[Failure] = (
-        Failure.objects.listed()
-        .filter(search=query)
-        .annotate(rank=SearchRank(F("search"), query, weights=index.WEIGHTS))
-        .order_by("-rank", "slug")
-    )
+def _best(found: FailureQuerySet, words: SearchQuery, any_word: SearchQuery) -> tuple[Failure, ...]:
     # One more than is listed, so that the page can say whether there are more.
-    return tuple(found[: _MOST_HITS + 1])
+    return tuple(found.best_for(words, any_word)[: _MOST_HITS + 1])
+
+
+def _corrected(query: str) -> str:
+    rows = Failure.objects.values_list("title", "message", "tags")
+    names = (name for title, message, tags in rows for name in (title, message, *tags))
+    return spelling.corrected(query, names)

@@ -43,15 +43,21 @@ __all__ = [
 
 @public_page(varies_with=("q", *browsing.PARAMETERS))
 def browse(request: HttpRequest) -> HttpResponseBase:
-    """List the failures as the address asks for them, or those that a search finds."""
+    """List the failures as the address asks for them, or those that a search finds.
+
+    An address with a value that there is none of is a 404, so that nobody links or indexes it, and
+    shows the list without that value.
+    """
     if text := request.GET.get("q", "").strip():
         return _search(text)
-    try:
-        listing = browsing.listing(request.GET)
-    except browsing.UnknownFilterError as error:
-        raise Http404(str(error)) from None
-    canonical = settings.DENPEX_ORIGIN + listing.address if listing.canonical else None
-    return render_public("encyclopedia/browse.html", {"listing": listing, "canonical": canonical})
+    listing = browsing.listing(request.GET)
+    is_canonical = listing.canonical and not listing.unknown
+    canonical = settings.DENPEX_ORIGIN + listing.address if is_canonical else None
+    ctx = {"listing": listing, "canonical": canonical}
+    response = render_public("encyclopedia/browse.html", ctx)
+    if listing.unknown:
+        response.status_code = HTTPStatus.NOT_FOUND
+    return response
 
 
 @public_page()

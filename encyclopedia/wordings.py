@@ -30,10 +30,13 @@ def wordings(failure: Failure) -> tuple[str, ...]:
 def telling_line(failure: Failure) -> str:
     """Return the shortest line with the message, without what stands in front of it.
 
-    A message that a line comes to late is shown alone, unless it makes no sense alone.
+    A message that a line comes to late is shown alone, unless it makes no sense alone. Where all
+    that is fixed is a number, there is no message, and a line that holds it stands for it.
     """
     message = failure.message or ""
-    lines = _lines_with(message, failure) if message else []
+    if not message:
+        return min(wordings(failure), key=len, default="")
+    lines = _lines_with(message, failure)
     early = [line for line in lines if line.lower().find(message.lower()) <= _FURTHEST]
     fitting = early or ([] if message[:1].isupper() else lines)
     return min(fitting, key=len, default=message)[:_LONGEST]

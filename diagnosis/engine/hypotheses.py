@@ -194,7 +194,7 @@ _AGAINST = (
         "It has words of its own, and no rank of this log says them.",
     ),
 )
-_KNOWN_FOR = "It is known to end in this symptom."
+_KNOWN_FOR = "Known to end in this symptom."
 _NOT_SAID = "Its own words are not in this log."
 
 

@@ -103,6 +103,8 @@ def test_what_is_needed_and_missing_is_a_problem(name: str, problem: str) -> Non
         ("DENPEX_MAIL_URL", "smtp://denpex:se/cret@mail.example", "no host and port can be read"),
         ("DENPEX_MAIL_URL", "smtp://", "no host and port can be read"),
         ("DENPEX_MAIL_FROM", "nobody", "'nobody' is not an e-mail address"),
+        ("DENPEX_CONTACT", "nobody", "is neither an e-mail address nor an https:// address"),
+        ("DENPEX_CONTACT", "http://denpex.example", "is neither an e-mail address nor"),
         ("REDIS_URL", "memory://", "'memory' is none of redis, rediss, unix, redis+socket"),
     ],
 )
@@ -120,6 +122,18 @@ def test_what_cannot_be_read_is_a_problem(name: str, value: str, message: str) -
 def test_a_problem_does_not_show_the_password_of_the_database(address: str) -> None:
     (found,) = read(DATABASE_URL=address).problems
     assert "secret" not in found.message
+
+
+@pytest.mark.parametrize(
+    ("written", "contact"),
+    [
+        ("ops@denpex.example", "mailto:ops@denpex.example"),
+        ("https://denpex.example/security", "https://denpex.example/security"),
+        ("", ""),
+    ],
+)
+def test_a_contact_is_an_address_that_a_link_can_lead_to(written: str, contact: str) -> None:
+    assert read(DENPEX_CONTACT=written).contact == contact
 
 
 def test_every_problem_is_found_at_once() -> None:

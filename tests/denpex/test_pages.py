@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import re
+import struct
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from itertools import pairwise
@@ -10,7 +12,12 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from pytest_django import Settings
 
+from denpex.accounts.tiers import ANONYMOUS, TIERS
+
+PROJECT = Path(__file__).parent.parent.parent
+TEMPLATES, STATIC = PROJECT / "templates", PROJECT / "static"
 FAILURES = Path(__file__).parent.parent / "encyclopedia" / "failures"
 VOID = {"br", "hr", "img", "input", "link", "meta"}
 
@@ -21,6 +28,7 @@ PAGES = [
     "/failures/?tag=disk&sort=title",
     "/errors/",
     "/accuracy/",
+    "/privacy/",
     "/failures/?q=space",
     "/failures/?q=zzzz",
     "/failures/peer-closed/",
@@ -199,6 +207,7 @@ def test_the_home_page_says_what_is_masked_and_where_the_encyclopedia_is(client:
         ("/errors/", "Failures"),
         ("/account/login/", "Account"),
         ("/accuracy/", None),
+        ("/privacy/", None),
     ],
 )
 def test_the_header_marks_where_the_page_belongs(
@@ -239,3 +248,65 @@ def test_a_page_for_everyone_says_how_long_is_kept_with_and_without_an_account(
 
     assert "Without an account, log and verdict are gone after 24 hours;" in page
     assert "an account keeps them for 30 days or more" in page
+
+
+# Privacy, and whom to ask
+
+
+def test_every_page_leads_to_what_is_kept(client: Client) -> None:
+    assert '<a href="/privacy/">Privacy</a>' in client.get("/failures/").text
+
+
+def test_the_page_on_privacy_says_how_long_each_tier_keeps_a_log(client: Client) -> None:
+    page = client.get("/privacy/").text
+    assert "kept for 24 hours" in page
+    for tier in TIERS.values():
+        if tier is not ANONYMOUS:
+            assert f"<li>{tier.keep_for.days} days: {tier.name}</li>" in page
+
+
+def test_what_is_masked_is_said_alike_on_both_pages(client: Client) -> None:
+    masked = (TEMPLATES / "_masked.html").read_text()
+    for address in ("/", "/privacy/"):
+        assert masked in client.get(address).text
+
+
+def test_who_runs_the_site_is_named_where_it_is_set(client: Client, settings: Settings) -> None:
+    settings.DENPEX_CONTACT = "mailto:ops@denpex.example"
+    page = client.get("/privacy/").text
+    assert '<a href="mailto:ops@denpex.example">ops@denpex.example</a>' in page
+
+
+def test_security_text_names_the_contact_and_a_date_within_a_year(
+    client: Client, settings: Settings
+) -> None:
+    settings.DENPEX_CONTACT = "mailto:ops@denpex.example"
+    response = client.get("/.well-known/security.txt")
+    fields = dict(line.split(": ", 1) for line in response.text.splitlines())
+    ahead = dt.datetime.fromisoformat(fields["Expires"]) - dt.datetime.now(tz=dt.UTC)
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
+    assert fields["Contact"] == "mailto:ops@denpex.example"
+    assert dt.timedelta(days=30) < ahead < dt.timedelta(days=365)
+
+
+def test_without_a_contact_there_is_no_security_text(client: Client, settings: Settings) -> None:
+    settings.DENPEX_CONTACT = ""
+    assert client.get("/.well-known/security.txt").status_code == 404
+    assert "has not left an address" in client.get("/privacy/").text
+
+
+@pytest.mark.parametrize(
+    ("address", "size"), [("/favicon.ico", 48), ("/apple-touch-icon.png", 180)]
+)
+def test_browsers_find_an_icon_where_they_look_for_one(
+    client: Client, address: str, size: int
+) -> None:
+    found = client.get(address)["Location"]
+    name = re.sub(r"\.[0-9a-f]{12}", "", found.rpartition("/")[2])
+    picture = (STATIC / "img" / name).read_bytes()
+    assert picture.startswith(b"\x89PNG")
+    assert struct.unpack(">II", picture[16:24]) == (size, size)
+
+
+def test_the_home_page_expects_less_of_unknown_logs(client: Client) -> None:
+    assert "Expect less of a log that it never saw." in client.get("/").text

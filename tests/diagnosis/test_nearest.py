@@ -47,5 +47,10 @@ def test_nothing_is_near_where_no_rare_word_is_shared() -> None:
     assert nearest("quokka.QuokkaError: the quokka is asleep") == ()
 
 
+def test_one_rare_word_beside_a_common_one_brings_nothing_near() -> None:
+    """The words shard and error stand in one line of the catalogue: `Error: ShardCannotStart`."""
+    assert nearest("acme.FluxError: flux 1.21 exceeds 1.20 in shard 7") == ()
+
+
 def test_line_of_numbers_is_near_nothing() -> None:
     assert nearest("0 17 42") == ()

@@ -148,7 +148,7 @@ BINARIES = {
     "safetensors": b"\x48\x5f\x00\x00\x00\x00\x00\x00" + b'{"lm_head.weight":{"dtype":"BF16"',
     "tar": b"rank_0.log".ljust(257, b"\x00") + b"ustar\x0000" + LINE,
     "Zstandard": b"\x28\xb5\x2f\xfd" + bytes(range(256)),
-    "no text": random.Random(7).randbytes(50_000),
+    "not a text file": random.Random(7).randbytes(50_000),
 }
 
 
@@ -173,8 +173,8 @@ def test_gzip_inside_gzip_is_named() -> None:
 
 
 def test_binary_pasted_as_text_is_refused() -> None:
-    with pytest.raises(UnreadablePasteError, match="no text"):
-        read_paste(BINARIES["no text"].decode("utf-8", "replace"), (), LIMIT)
+    with pytest.raises(UnreadablePasteError, match="not a text file"):
+        read_paste(BINARIES["not a text file"].decode("utf-8", "replace"), (), LIMIT)
 
 
 REAL_BUT_ROUGH = {

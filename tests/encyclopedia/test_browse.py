@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from encyclopedia import sync
-from encyclopedia.browse import Filter, Listing, Option, UnknownFilterError, listing
+from encyclopedia.browse import Filter, Listing, Option, listing
 from encyclopedia.catalogue import Catalogue
 
 pytestmark = pytest.mark.usefixtures("failures")
@@ -97,9 +97,11 @@ def test_failures_stand_in_the_order_asked_for(
 
 
 @pytest.mark.parametrize("parameters", [{"sort": "luck"}, {"system": "abacus"}, {"tag": "'"}])
-def test_what_there_is_none_of_is_refused(parameters: dict[str, str]) -> None:
-    with pytest.raises(UnknownFilterError):
-        listing(parameters)
+def test_what_there_is_none_of_is_left_out_and_named(parameters: dict[str, str]) -> None:
+    found = listing(parameters | {"category": "storage"})
+    assert [each.value for each in found.unknown] == list(parameters.values())
+    assert found.labels == {"category": "Storage"}
+    assert not listing({"category": "storage"}).unknown
 
 
 def test_an_address_with_another_name_of_a_system_leads_to_its_list(

@@ -243,6 +243,11 @@ def test_text_above_the_first_heading_is_refused() -> None:
             "title: Disk Full\nmessage: Disk is full",
             "message stands in none of",
         ),
+        (
+            "title: Disk Full",
+            "title: Disk Full\nmessage: 'tar:'",
+            "message stops in mid-sentence",
+        ),
     ],
 )
 def test_what_breaks_the_rules_is_named(

@@ -126,7 +126,7 @@ def test_the_sitemap_dates_each_failure_by_its_content(client: Client) -> None:
     }
     assert dates[ORIGIN + PAGE] == "2026-11-20"
     assert dates[f"{ORIGIN}/"] is None
-    assert len(dates) == 4 + 3
+    assert len(dates) == 5 + 3
 
 
 def test_every_address_of_the_sitemap_is_a_page_of_its_own(client: Client) -> None:

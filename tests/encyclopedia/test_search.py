@@ -12,6 +12,7 @@ from encyclopedia import sync
 from encyclopedia.catalogue import Catalogue, load
 from encyclopedia.management.commands.measure_search import (
     first_slug,
+    questions_in_file,
     questions_of_cases,
     questions_of_catalogue,
 )
@@ -19,6 +20,7 @@ from encyclopedia.search import MOST_CHARACTERS, find, suggest
 
 pytestmark = pytest.mark.usefixtures("failures")
 
+SHORT_QUERIES = Path(__file__).parent / "short_queries.yaml"
 CASES = Path(__file__).parent.parent / "cases"
 asks_the_small_engine = pytest.mark.usefixtures("_asks_the_small_engine")
 
@@ -111,6 +113,63 @@ def test_search_finds_most_lines_that_the_catalogue_was_not_written_from() -> No
     assert right >= 0.7 * len(questions)
 
 
+@pytest.mark.django_db
+def test_a_short_query_finds_the_page_that_is_wanted() -> None:
+    sync.load_failures(load())
+    questions = list(questions_in_file(SHORT_QUERIES))
+    first = [q for q in questions if first_slug(find(q.text)) in q.right]
+    near = [q for q in questions if q.right & {*found(q.text)[:3]}]
+    assert len(first) >= 0.8 * len(questions)
+    assert len(near) >= 0.92 * len(questions)
+
+
+# The order of what is found
+
+
+def changed(small_catalogue: Catalogue, **titles: str) -> None:
+    failures = {
+        failure.slug: replace(failure, title=titles.get(failure.slug.replace("-", "_"), ""))
+        for failure in small_catalogue
+    }
+    sync.load_failures(Catalogue(failures))
+
+
+def test_a_title_that_says_no_more_than_the_question_comes_first(
+    small_catalogue: Catalogue,
+) -> None:
+    changed(
+        small_catalogue,
+        peer_closed="Loss Spike",
+        scratch_disk_full="Loss Spike of a Run That Writes Its Checkpoints to a Shared Folder",
+    )
+    assert found("spike of loss") == ["peer-closed", "scratch-disk-full"]
+
+
+def test_a_general_failure_comes_before_its_kind(small_catalogue: Catalogue) -> None:
+    failures = {
+        failure.slug: replace(failure, title=f"Loss Spike {number}")
+        for number, failure in enumerate(small_catalogue)
+    }
+    for general, kind in (
+        ("peer-closed", "scratch-disk-full"),
+        ("scratch-disk-full", "peer-closed"),
+    ):
+        edge = {kind: replace(failures[kind], kind_of=general)}
+        sync.load_failures(Catalogue(failures | edge))
+        assert found("loss spike").index(general) < found("loss spike").index(kind)
+
+
+@pytest.mark.parametrize("query", ["oom", "out of memory", "OutOfMemoryError"])
+def test_words_for_one_thing_find_the_same(query: str, small_catalogue: Catalogue) -> None:
+    changed(small_catalogue, peer_closed="Out of Memory")
+    assert found(query)[0] == "peer-closed"
+
+
+def test_a_number_need_not_stand_on_the_page(small_catalogue: Catalogue) -> None:
+    changed(small_catalogue, peer_closed="A Rank Vanished")
+    assert found("rank 3 died")[0] == "peer-closed"
+
+
 # Codes
 
 
@@ -135,6 +194,15 @@ def test_words_of_another_title_are_no_code(small_catalogue: Catalogue) -> None:
     sync.load_failures(Catalogue({**small_catalogue.failures, failure.slug: changed}))
     assert found("DISK_FULL") == found("quota error") == ["scratch-quota-exceeded"]
     assert found("disk full")[0] == suggested("disk full")[0] == "scratch-disk-full"
+
+
+@pytest.mark.usefixtures("coded")
+def test_a_code_that_no_page_has_is_said_to_be_unknown_beside_those_of_its_kind() -> None:
+    result = find("exit code 253")
+    assert result.unknown is not None
+    assert result.unknown.label == "exit code 253"
+    assert [code.label for code in result.unknown.known] == ["exit 74"]
+    assert found("exit code 253") == []
 
 
 @pytest.mark.usefixtures("coded")
@@ -165,8 +233,13 @@ def test_a_misspelt_word_is_put_right() -> None:
     assert result.hits[0].slug == "scratch-disk-full"
 
 
-def test_a_name_that_only_looks_alike_is_offered_where_no_word_is_known() -> None:
+def test_misspelt_words_that_no_page_has_all_of_find_the_page_with_most() -> None:
     assert "scratch-quota-exceeded" in found("quot exeded scr")
+
+
+@pytest.mark.parametrize("text", ["asdfghjkl", "' OR 1=1 --", "quota of brainwaves and zebras"])
+def test_nothing_is_near_where_a_page_has_less_than_half_of_the_words(text: str) -> None:
+    assert found(text) == []
 
 
 # Suggestions

@@ -87,10 +87,28 @@ def test_a_filter_without_a_failure_says_so(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "query", ["category=weather", "severity=mild", "category=' OR 1=1", "sort=luck", "tag=none"]
+    ("query", "said"),
+    [
+        ("category=weather", "category <q>weather</q>"),
+        ("severity=mild", "severity <q>mild</q>"),
+        ("category=<b> OR 1=1", "category <q>&lt;b&gt; OR 1=1</q>"),
+        ("sort=luck", "order <q>luck</q>"),
+        ("tag=none", "tag <q>none</q>"),
+    ],
 )
-def test_an_unknown_filter_is_a_404(client: Client, query: str) -> None:
-    text_of(client, f"/failures/?{query}", status=404)
+def test_an_unknown_filter_is_a_404_that_names_it_above_the_list(
+    client: Client, query: str, said: str
+) -> None:
+    page = text_of(client, f"/failures/?{query}", status=404)
+    assert f"There is no {said}" in page
+    assert PAGE in page
+    assert "noindex" in page
+
+
+def test_beside_an_unknown_filter_the_known_ones_count(client: Client) -> None:
+    page = text_of(client, "/failures/?category=storage&severity=mild", status=404)
+    assert "<h1>Storage failures</h1>" in page
+    assert 'href="/failures/peer-closed/"' not in page
 
 
 def test_an_empty_encyclopedia_can_be_opened(client: Client) -> None:
@@ -239,12 +257,13 @@ def _coded(failures: Catalogue, small_catalogue: Catalogue) -> None:
 @pytest.mark.parametrize("code", ["xid-79", "xid79", "Xid-79", "oom-killed", "OOMKilled"])
 @pytest.mark.usefixtures("_coded")
 def test_a_short_address_leads_to_the_page_of_its_code(client: Client, code: str) -> None:
-    response = client.get(f"/f/{code}")
-    assert response.status_code == 302
-    assert response["Location"] == PAGE
+    for address in (f"/f/{code}", f"/f/{code}/"):
+        response = client.get(address)
+        assert response.status_code == 302
+        assert response["Location"] == PAGE
 
 
-@pytest.mark.parametrize("code", ["xid-79", "xid-31", "exit-137", "sigbus", "nccl-remote-error"])
+@pytest.mark.parametrize("code", ["xid-79", "xid-31", "exit-137", "sigbus", "cuda-700"])
 def test_the_codes_that_people_know_lead_to_pages(client: Client, code: str) -> None:
     sync.load_failures(load())
     assert client.get(f"/f/{code}", follow=True).status_code == 200
@@ -253,6 +272,18 @@ def test_the_codes_that_people_know_lead_to_pages(client: Client, code: str) -> 
 def test_a_code_without_a_page_is_a_404_that_offers_to_search_for_it(client: Client) -> None:
     page = text_of(client, "/f/xid-94", status=404)
     assert 'name="q" value="xid 94"' in page
+
+
+@pytest.mark.usefixtures("_coded")
+def test_a_code_that_nobody_knows_is_answered_with_those_that_are_and_the_paste_box(
+    client: Client,
+) -> None:
+    page = text_of(client, "/failures/?q=Xid+999")
+    assert "No page is about Xid 999" in page
+    assert f'<a class="unbroken" href="{PAGE}">Xid 79</a>' in page
+    assert "OOMKilled" not in page
+    assert 'name="log"' in page
+    assert "Nothing found" not in page
 
 
 def test_a_search_is_shown_as_text(client: Client) -> None:
@@ -397,6 +428,16 @@ def test_a_failure_that_is_no_cause_says_so(client: Client) -> None:
         client, "/failures/peer-closed/"
     )
     assert "role-note" not in text_of(client, PAGE)
+
+
+def test_the_badge_of_a_summary_does_not_speak_of_the_page(
+    client: Client, small_catalogue: Catalogue
+) -> None:
+    failure = replace(small_catalogue.failures["peer-closed"], role="summary")
+    sync.load_failures(Catalogue({**small_catalogue.failures, failure.slug: failure}))
+    page = text_of(client, "/failures/peer-closed/")
+    assert '<span class="badge badge--summary">launcher&#x27;s report</span>' in page
+    assert "A launcher&#x27;s report" in page
 
 
 def test_the_paste_box_names_the_failure(client: Client) -> None:

@@ -63,7 +63,14 @@ def test_a_message_that_comes_late_in_its_line_is_shown_alone_if_it_can_be(
 def test_without_a_line_the_message_is_shown_alone(small_catalogue: Catalogue) -> None:
     failure = small_catalogue.failures["scratch-disk-full"]
     assert telling_line(replace(failure, message="no inode left")) == "no inode left"
-    assert telling_line(replace(failure, message=None)) == ""
+
+
+def test_a_failure_without_a_message_is_listed_with_a_line_that_it_prints(
+    small_catalogue: Catalogue,
+) -> None:
+    failure = replace(small_catalogue.failures["scratch-disk-full"], message=None)
+    assert telling_line(failure) in wordings(failure)
+    assert telling_line(replace(failure, signatures=())) == ""
 
 
 def test_each_signature_of_the_catalogue_has_its_line() -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+import yaml
 from django.core.management.base import BaseCommand, CommandParser
 from django.test import RequestFactory
 
@@ -17,7 +18,13 @@ from encyclopedia.catalogue import Catalogue, load
 from encyclopedia.search import SearchResult, find
 from encyclopedia.views import browse
 
-__all__ = ["Question", "first_slug", "questions_of_cases", "questions_of_catalogue"]
+__all__ = [
+    "Question",
+    "first_slug",
+    "questions_in_file",
+    "questions_of_cases",
+    "questions_of_catalogue",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +52,12 @@ def questions_of_cases(folder: Path, catalogue: Catalogue) -> Iterator[Question]
             yield Question(text, right)
 
 
+def questions_in_file(path: Path) -> Iterator[Question]:
+    """Ask each query of a YAML file, which names the pages that are right for it."""
+    for text, slugs in yaml.safe_load(path.read_text(encoding="utf-8")).items():
+        yield Question(str(text), frozenset(slugs))
+
+
 def first_slug(result: SearchResult) -> str | None:
     """Return the page that a search shows first, or goes to."""
     found = (*((result.exact,) if result.exact else ()), *result.stated, *result.hits)
@@ -59,14 +72,24 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Accept a folder of cases, whose lines the catalogue's authors did not write."""
         parser.add_argument("--cases", type=Path, help="a folder of cases with truth.json")
+        parser.add_argument("--queries", type=Path, help="a YAML file of queries and their pages")
         parser.add_argument("--misses", action="store_true", help="print what went wrong")
 
-    def handle(self, *_args: Any, cases: Path | None, misses: bool, **_options: Any) -> None:
+    def handle(
+        self,
+        *_args: Any,
+        cases: Path | None,
+        queries: Path | None,
+        misses: bool,
+        **_options: Any,
+    ) -> None:
         """Print one line for each group of questions."""
         catalogue = load()
         groups = {"matches of the catalogue": list(questions_of_catalogue(catalogue))}
         if cases:
             groups["evidence lines of the cases"] = list(questions_of_cases(cases, catalogue))
+        if queries:
+            groups["short queries"] = list(questions_in_file(queries))
         for name, questions in groups.items():
             self._measure(name, questions, show_misses=misses)
 
