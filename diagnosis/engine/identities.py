@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from diagnosis.engine.blocks import Blocks, read_blocks
 from diagnosis.engine.places import PLACES, Placed
 from diagnosis.engine.sightings import Count, IdentityPattern, Sighting, read_sightings
 from diagnosis.engine.sources import NO_WORKERS, Source
@@ -86,9 +87,9 @@ class Identities:
 
         The answer is derived: no line prints it for this process, and a rank in `asked` is not
         looked at. Facts are tried in the order in which they bind: the pid, the local rank on its
-        node, a label that counts ranks, a place that holds one rank, the rank within a group, and
-        that there is but one. Who is on no host that the program names may be on the one that who
-        collected its lines names.
+        node, or in the node's block of ranks, a label that counts ranks, a place that holds one
+        rank, the rank within a group, and that there is but one. Who is on no host that the program
+        names may be on the one that who collected its lines names.
         """
         asked = self._with_group_rank(asked)
         rank = self._derived(self._by_own_name(asked))
@@ -100,6 +101,7 @@ class Identities:
         for derive in (
             self._by_pid,
             self._by_local_rank,
+            self._by_block,
             self._by_label,
             self._by_place,
             self._by_group_rank,
@@ -123,6 +125,30 @@ class Identities:
             return None if placed is None else placed.rank_at(asked)
         rank = None if placed is None else placed.rank_near(asked)
         return local_rank if rank is None and self._exists(local_rank) else rank
+
+    def _by_block(self, asked: Source) -> int | None:
+        """Count from the first rank of the node, where ranks are dealt to nodes in blocks."""
+        rank = None if self._blocks is None else self._blocks.rank_of(asked)
+        return rank if rank is not None and self._exists(rank) else None
+
+    @cached_property
+    def _blocks(self) -> Blocks | None:
+        ranked = [seen.source for seen in self.sightings]
+        if not self._groups_differ:
+            ranked = [_with_rank_of_group(source) for source in ranked]
+        return read_blocks(
+            map(self._by_own_name, ranked),
+            size=self.ranks_a_node,
+            world=self.world_size,
+            nodes=self.nodes or self._numbered_nodes,
+            labels_are_nodes=self.labels_are == "node",
+        )
+
+    @cached_property
+    def _numbered_nodes(self) -> int | None:
+        """Return how many nodes there are where agents speak behind labels from 0 on."""
+        agents = {int(seen.source.label or 0) for seen in self.sightings if _is_agent(seen)}
+        return len(agents) if agents == set(range(len(agents))) and len(agents) > 1 else None
 
     def _by_label(self, asked: Source) -> int | None:
         if self.labels_are != "rank" or not _is_number(asked.label):
@@ -294,6 +320,16 @@ def _own_names(sightings: Iterable[Sighting]) -> Mapping[str, str]:
         if seen.here and outer is not None and inner is not None and outer != inner:
             names.setdefault(outer, set()).add(inner)
     return {outer: found.pop() for outer, found in names.items() if len(found) == 1}
+
+
+def _with_rank_of_group(source: Source) -> Source:
+    return (
+        source if source.rank is not None else dataclasses.replace(source, rank=source.group_rank)
+    )
+
+
+def _is_agent(seen: Sighting) -> bool:
+    return seen.agent and _is_number(seen.source.label)
 
 
 def _labels_are_nodes(sightings: Sequence[Sighting]) -> bool:

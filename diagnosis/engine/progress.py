@@ -26,6 +26,8 @@ _SUCCESS = BytePattern(r"(?i:\bsuccess(?:ful(?:ly)?)?\b)")
 _START = BytePattern(
     r"torch/distributed/(?:run|launch)\.py:\d+\] \*{9}|SLURM_RESTART_COUNT=[1-9]"
     r"|(?i:\bresum(?:ing|ed) (?:training )?from\b)"
+    # lightning/pytorch/trainer/connectors/checkpoint_connector.py
+    r"|Restor(?:ing|ed all) states from the checkpoint"
 )
 # How far behind a fault the resumed work is looked for.
 _REACH_BYTES = 4 << 20
