@@ -19,6 +19,7 @@ __all__ = ["Explained", "Judgement", "Recovery", "judge"]
 # What may be the root, best first. A `crash` is a process that a signal ended without a word, an
 # `exit` one that left with an exit code and no word.
 LEVELS = ("cause", "crash", "symptom", "exit", "consequence", "summary")
+_ABORT = "process-aborted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +91,7 @@ def judge(
     standing = [_demoted(event, forced) for event in events if id(event) not in survived]
     standing = _without_bare_exits(standing)
     standing = _without_aftermath(standing, catalogue)
+    standing = _without_aborts_of_left_ranks(standing)
     standing = _without_general(standing, catalogue)
     interrupted = _interrupted(standing, clock)
     if interrupted is not None:
@@ -224,6 +226,24 @@ def _without_aftermath(events: Sequence[Event], catalogue: Catalogue) -> list[Ev
         if event.role == "cause"
         and event.failure is None
         and any(_is_of_one_process(event, other, several=several) for other in raised)
+        else event
+        for event in events
+    ]
+
+
+def _without_aborts_of_left_ranks(events: Sequence[Event]) -> list[Event]:
+    """Return the aborts of ranks that had lost a peer before as what follows from that.
+
+    NCCL and Gloo raise where nothing catches it, and the process ends by SIGABRT.
+    """
+    lost: dict[int | None, tuple[int, int]] = {}
+    for event in events:
+        if event.role == "consequence" and event.subject.rank is not None:
+            rank = event.subject.rank
+            lost[rank] = min(event.key, lost.get(rank, event.key))
+    return [
+        with_role(event, "consequence")
+        if event.failure == _ABORT and event.key > lost.get(event.subject.rank, event.key)
         else event
         for event in events
     ]

@@ -24,6 +24,8 @@ _RAY_CAPTURES = r"\[Rank (?P<rank>\d+) Error Snippet\]:"
 _SNIPPET_BYTES = 1 << 15
 # ray/_private/ray_logging/__init__.py: one line stands for the same line of several processes.
 _RAY_REPEATED = b"x across cluster]"
+# ray/exceptions.py, RayTaskError: the task and its process stand before what it raised.
+_RAY_TASK_CAPTURES = r"ray::[\w.<>]+\(\) ?\(pid=(?P<pid>\d+), ip=(?P<host>[\w.:<>-]+)[,)]"
 _SHARD_QUOTE = probe_pattern("tgi-quoted-error")
 # The fields of the launcher's record stand in its last line.
 _SHARD_FIELDS = re.compile(rb"rank=(?P<rank>\d{1,6})")
@@ -134,8 +136,19 @@ class Subjects:
             self._in_block(chain.first)
             or self._spawned_by(chain)
             or self._gathered(chain)
+            or self._quoted_by_ray(chain)
             or self.of_line(chain.first)
         )
+
+    def _quoted_by_ray(self, chain: Chain) -> Subject | None:
+        """Return the innermost task whose exception Ray raises again where its result is asked."""
+        if _is_marked(chain.first):
+            return None
+        for line in reversed(list(chain.lines())):
+            captures = capture(_RAY_TASK_CAPTURES, line.facts.message)
+            if captures:
+                return self.of_captures(captures, line)
+        return None
 
     def _gathered(self, chain: Chain) -> Subject | None:
         """Return the rank whose exception all ranks print, once they have gathered it."""
@@ -276,6 +289,12 @@ class Subjects:
             basis=basis,
             place=None,
         )
+
+
+def _is_marked(line: Line) -> bool:
+    """Say whether a line says of which rank or process it is."""
+    source = line.facts.source
+    return source.rank is not None or source.pid is not None
 
 
 def _is_bar(text: bytes) -> bool:

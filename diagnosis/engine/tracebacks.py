@@ -245,7 +245,7 @@ def _read_one(log: Log, header: Line) -> Traceback:
     strays = 0
     # Where copying lost the indents, the code of a frame stands as far left as all else.
     code_follows = False
-    for line in _own_lines(log, header):
+    for line in _lines_below(log, header):
         message = line.facts.message
         body = message[margin:] if not message[:margin].strip() else message.lstrip()
         if frame := _frame(body):
@@ -337,6 +337,20 @@ def _touch(log: Log, above: Line, below: Line) -> bool:
     """Say whether nothing but a few blank lines stands between two lines."""
     near = below.start - above.end <= _BLANK_BYTES
     return near and not log.texts[above.file].data[above.end : below.start].strip()
+
+
+def _lines_below(log: Log, header: Line) -> Iterator[Line]:
+    """Yield the lines that may belong to the traceback under a header.
+
+    A logger that marks the first line of a record alone leaves the frames below it bare.
+    """
+    below = log.line_after(header)
+    bare = header.speaker is not None and below is not None and below.speaker is None
+    if bare and below is not None and _frame(below.facts.message) is not None:
+        yield below
+        yield from _own_lines(log, below)
+    else:
+        yield from _own_lines(log, header)
 
 
 def _own_lines(log: Log, line: Line) -> Iterator[Line]:

@@ -387,3 +387,22 @@ def test_a_cause_told_by_the_kernel_is_no_later_than_what_it_did(compiled: Compi
     same, other = ("\n".join(parts).format(pid) for pid in (9000, 9999))
     assert verdict_on(compiled, same).primary.failure.slug == "host-oom-killer"
     assert verdict_on(compiled, other).primary.failure.slug != "host-oom-killer"
+
+
+def test_a_rank_that_lost_a_peer_and_then_aborted_is_not_blamed(compiled: Compiled) -> None:
+    summary = elastic_summary((1, 9001, -6), (2, 9002, -9))
+    parts = (announced(4), of_rank(1, PEER_CLOSED), elastic_failed(1, 9001, -6), summary)
+    verdict = verdict_on(compiled, *parts)
+    assert verdict.primary.failure.slug == "process-killed-by-sigkill"
+    assert verdict.primary.rank == 2
+
+
+def test_a_job_that_its_scheduler_requeued_and_that_went_on_did_not_fail(
+    compiled: Compiled,
+) -> None:
+    at = "2026-11-30T03:12:29"
+    cancelled = f"slurmstepd: error: *** JOB 81 ON n-7 CANCELLED AT {at} DUE TO PREEMPTION ***"
+    restored = "Restored all states from the checkpoint at /scratch/runs/71/hpc_ckpt_1.ckpt"
+    parts = (steps(1, 3), cancelled, restored, steps(4, 9))
+    assert verdict_on(compiled, *parts).outcome == "no_failure"
+    assert verdict_on(compiled, *parts[:2]).outcome != "no_failure"

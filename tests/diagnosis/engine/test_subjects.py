@@ -127,3 +127,23 @@ def test_a_bar_behind_which_another_rank_speaks_is_not_that_rank_s(compiled: Com
     verdict = verdict_on(compiled, announced(4), f"{bar}{late}", *others)
     assert verdict.primary.failure.slug == "rank0-preprocessing-exceeds-timeout"
     assert (verdict.primary.rank, verdict.primary.rank_basis) == (0, "eliminated")
+
+
+def test_an_exception_that_ray_raises_again_is_that_of_the_innermost_task(
+    compiled: Compiled,
+) -> None:
+    ranks = [
+        f"(TrainActor pid={9000 + rank}) [2026-11-30 04:11:03] actor.py:88 - [Rank {rank}] ready,"
+        " world_size=4"
+        for rank in range(4)
+    ]
+    tasks = (
+        "ray::Outer.run() (pid=9001, ip=10.0.0.7)",
+        "ray::TrainActor.step() (pid=9003, ip=10.0.0.7)",
+    )
+    error = "ray.exceptions.RayTaskError(ValueError): " + "\n".join(
+        f'{task}\n  File "/app/actor.py", line 322, in step' for task in tasks
+    )
+    verdict = verdict_on(compiled, *ranks, traceback(error), "ValueError: seven")
+    assert verdict.primary.rank == 3
+    assert verdict.primary.host == "10.0.0.7"

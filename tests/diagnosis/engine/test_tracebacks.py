@@ -253,3 +253,17 @@ def test_a_json_logger_s_traceback_is_read(compiled: Compiled) -> None:
     verdict = verdict_on(compiled, announced(4), record)
     assert verdict.primary.summary.startswith("ValueError: seven")
     assert verdict.primary.rank == 3
+
+
+def test_frames_below_a_record_whose_first_line_alone_is_marked_are_its_own(
+    compiled: Compiled,
+) -> None:
+    head = "[2026-11-30 00:02:05 DP1 TP1] Scheduler hit an exception: "
+    parts = (
+        "[2026-11-30 00:01:01 DP0 TP0] Init torch distributed begin.",
+        "[2026-11-30 00:01:01 DP1 TP1] Init torch distributed begin.",
+        head + traceback("ValueError: seven is no power of two"),
+    )
+    verdict = verdict_on(compiled, *parts)
+    assert verdict.primary.summary.startswith("ValueError: seven is no power of two")
+    assert verdict.primary.rank == 1
