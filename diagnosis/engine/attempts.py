@@ -25,6 +25,8 @@ _TRACEBACK = probe_pattern("traceback")
 # What stands among the outer frames of an agent that gives up, and how far they reach.
 _AGENT_FRAMES = (b"torch/distributed/run.py", b"torch/distributed/launch")
 _FRAMES_BYTES = 2048
+# Of so many lines of progress it is asked whose they are.
+_MOST_LINES = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +83,16 @@ def _agent(line: Line) -> _Agent:
 
 
 def _works_on(log: Log, line: Line) -> bool:
-    """Say whether workers speak after the line: another traceback, or progress."""
+    """Say whether workers of the agent speak after the line: another traceback, or progress.
+
+    On other nodes the ranks may work, or wait, for long after.
+    """
     headers = log.lines_with(_TRACEBACK)
     later = islice(headers, bisect_right(headers, line.key, key=_KEY), None)
-    return (
-        any(each.file == line.file and not _is_agents(log, each) for each in later)
-        or next(lines_of_progress(log, line), None) is not None
+    progress = islice(lines_of_progress(log, line), _MOST_LINES)
+    agent = _agent(line)
+    return any(_agent(each) == agent and not _is_agents(log, each) for each in later) or any(
+        _agent(each) == agent for each in progress
     )
 
 

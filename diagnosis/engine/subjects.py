@@ -147,8 +147,15 @@ class Subjects:
         for line in reversed(list(chain.lines())):
             captures = capture(_RAY_TASK_CAPTURES, line.facts.message)
             if captures:
-                return self.of_captures(captures, line)
+                subject = self.of_captures(captures, line)
+                return subject if self._is_of_rank(subject) else None
         return None
+
+    def _is_of_rank(self, subject: Subject) -> bool:
+        """Say whether the process itself is known as a rank: a driver's task runs beside one."""
+        return subject.rank is not None and (
+            self._identities.of_rank(subject.rank).pid == subject.pid
+        )
 
     def _gathered(self, chain: Chain) -> Subject | None:
         """Return the rank whose exception all ranks print, once they have gathered it."""

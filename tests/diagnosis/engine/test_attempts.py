@@ -25,3 +25,12 @@ def test_a_log_that_ends_within_the_agent_s_own_traceback_has_one_attempt(
     launcher = '  File "/opt/venv/lib/python3.11/site-packages/torch/distributed/run.py", line 918'
     assert starts(compiled, elastic_failed(0, 9000), summary[0]) == []
     assert starts(compiled, elastic_failed(0, 9000), *summary[:2], launcher) == []
+
+
+def test_ranks_of_another_node_that_work_on_are_no_restart(compiled: Compiled) -> None:
+    """The one agent died with its ranks; the other's work and wait for half an hour more."""
+    failed = f"1: {elastic_failed(3, 9011, -9)}"
+    there = [f"0: {line}" for line in steps(4, 9).splitlines()]
+    here = [f"1: {line}" for line in steps(4, 9).splitlines()]
+    assert starts(compiled, failed, *there) == []
+    assert starts(compiled, failed, *there, *here) == [1]
