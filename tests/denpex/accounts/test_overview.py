@@ -45,7 +45,7 @@ def test_it_says_what_a_period_allows_and_when_it_ends(as_alice: Client, alice: 
 
     assert "50 a day" in page
     assert "up to 50 MB" in page
-    assert "ahead of others" in page
+    assert "ahead of other plans" in page
     assert "the full fix on every page, history</dd>" in page
     assert f"{now + EVALUATION_PERIOD:%B %Y}" in page
 

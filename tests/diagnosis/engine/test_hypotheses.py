@@ -65,7 +65,7 @@ def test_what_nothing_speaks_for_is_left_out_beside_what_something_does(
 def test_what_nothing_speaks_for_stays_where_there_is_nothing_else(compiled: Compiled) -> None:
     found = by_slug(diagnose([LogFile("log.txt", case_log("lab-sigsegv-mpirun8"))], compiled))
     assert len(found) == 3
-    assert {each.for_ for each in found.values()} == {"It is known to end in this symptom."}
+    assert {each.for_ for each in found.values()} == {"Known to end in this symptom."}
 
 
 def test_a_system_of_which_the_log_holds_no_trace_is_not_suspected_first(

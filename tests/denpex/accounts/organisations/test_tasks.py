@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 
 import pytest
 from django.utils import timezone
@@ -40,15 +41,19 @@ def test_old_unproved_requests_are_forgotten(alice: User) -> None:
 
 @pytest.mark.django_db(transaction=True)
 def test_worker_keeps_the_dates(
-    make_member: MakeMember, lab: Organisation, redis: object, worker: Child
+    make_member: MakeMember, lab: Organisation, redis: object, start_worker: Callable[[], Child]
 ) -> None:
-    """What beat asks for every half hour is done by a worker."""
+    """What beat asks for every half hour is done by a worker.
+
+    It starts when the codes are read from the mails that wait: it would send those off.
+    """
     bob = make_member("bob")
     codes.redeem(bob, mint(lab, "bob@lab.example"))
     Grant.objects.filter(tier="evaluation").update(ends_at=timezone.now() + 2 * DAY)
     mint(lab, "bob@lab.example", is_further=True)
     EvaluationCode.objects.filter(state="live").update(expires_at=timezone.now() - DAY)
     entry = app.conf.beat_schedule["keep-dates-of-evaluations"]
+    start_worker()
 
     app.send_task(entry["task"], **entry["options"])
 
