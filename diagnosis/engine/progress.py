@@ -8,13 +8,21 @@ from collections.abc import Iterator, Sequence
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.patterns import BytePattern
 
-__all__ = ["counter_of", "lines_of_progress", "lines_of_start", "lines_of_success", "shows_work"]
+__all__ = [
+    "counter_of",
+    "lines_of_progress",
+    "lines_of_start",
+    "lines_of_success",
+    "shows_bar",
+    "shows_work",
+]
 
 # Lines that show work being done: a counter of steps, batches or epochs with its value.
 _PROGRESS = BytePattern(
     r"(?i:\b(?:step|iter|iteration|epoch|batch)s?[ \t]*[:=#/]?[ \t]*\[?[ \t]*\d+\b|\d+/\d+ \[\d)"
 )
 _BAR = BytePattern(r"\d+/\d+ \[")
+_DRAWN = BytePattern(r"\d{1,3}%\|")
 _FINISHED = BytePattern(
     r"(?i:training (?:is )?(?:complete|completed|finished|done)"
     r"|(?:finished|completed|done) (?:training|successfully))"
@@ -48,6 +56,11 @@ def counter_of(line: Line) -> bytes:
     """Return what tells one line of progress from another: a bar is redrawn without any."""
     bar = _BAR.search(line.facts.message)
     return line.facts.message if bar is None else line.facts.message[bar.start : bar.end]
+
+
+def shows_bar(text: bytes) -> bool:
+    """Say whether a text holds a progress bar as tqdm draws it."""
+    return _DRAWN.search(text) is not None
 
 
 def shows_work(line: Line) -> bool:

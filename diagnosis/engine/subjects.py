@@ -12,6 +12,7 @@ from diagnosis.engine.identities import Identities
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.matches import Observation, capture
 from diagnosis.engine.probes import probe_pattern
+from diagnosis.engine.progress import shows_bar
 from diagnosis.engine.sources import NO_WORKERS, Source
 from diagnosis.engine.tracebacks import Chain
 
@@ -25,6 +26,7 @@ _SNIPPET_BYTES = 1 << 15
 # ray/_private/ray_logging/__init__.py: one line stands for the same line of several processes.
 _RAY_REPEATED = b"x across cluster]"
 # ray/exceptions.py, RayTaskError: the task and its process stand before what it raised.
+_RAY_TASK = b"ray::"
 _RAY_TASK_CAPTURES = r"ray::[\w.<>]+\(\) ?\(pid=(?P<pid>\d+), ip=(?P<host>[\w.:<>-]+)[,)]"
 _SHARD_QUOTE = probe_pattern("tgi-quoted-error")
 # The fields of the launcher's record stand in its last line.
@@ -41,8 +43,6 @@ _SPAWN_INDEX = r"[pP]rocess (?P<index>\d+) terminated with"
 # Before torch 1.11 without blanks before the colons, and `msg` for `traceback`.
 _BLOCK_FIELDS = (b"exitcode  :", b"exitcode: ", b"error_file:", b"traceback :", b"msg: ")
 _BLOCK_TRACEBACK = b"traceback : "
-# A progress bar, as tqdm draws it.
-_BAR = re.compile(rb"\d{1,3}%\|")
 _QUOTED_ERROR = probe_pattern("elastic-quoted-error")
 
 
@@ -144,7 +144,8 @@ class Subjects:
         """Return the innermost task whose exception Ray raises again where its result is asked."""
         if _is_marked(chain.first):
             return None
-        for line in reversed(list(chain.lines())):
+        quoting = [line for line in chain.lines() if _RAY_TASK in line.facts.message]
+        for line in reversed(quoting):
             captures = capture(_RAY_TASK_CAPTURES, line.facts.message)
             if captures:
                 subject = self.of_captures(captures, line)
@@ -200,7 +201,7 @@ class Subjects:
         A progress bar has no line end: what another process says begins behind it, prefix and all.
         """
         line, end = observation.line, observation.hit
-        if end < line.start + line.facts.message_offset and _is_bar(self._log.around(line, end)):
+        if end < line.start + line.facts.message_offset and shows_bar(self._log.around(line, end)):
             return self._of_source(self._log.source_up_to(line, end))
         return self.of_line(line)
 
@@ -302,10 +303,6 @@ def _is_marked(line: Line) -> bool:
     """Say whether a line says of which rank or process it is."""
     source = line.facts.source
     return source.rank is not None or source.pid is not None
-
-
-def _is_bar(text: bytes) -> bool:
-    return _BAR.search(text) is not None
 
 
 def _shard_quotes(log: Log) -> Iterator[tuple[tuple[int, int], tuple[int, int]]]:

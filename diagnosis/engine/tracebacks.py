@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.paragraphs import is_paragraph, parts
 from diagnosis.engine.probes import probe_pattern
+from diagnosis.engine.progress import shows_bar
 from diagnosis.engine.sources import Source
 
 __all__ = ["Chain", "Frame", "Traceback", "read_chains"]
@@ -56,8 +57,6 @@ _NO_EXCEPTION = re.compile(
     rb"|(?!\w*" + _SUFFIX + rb":)[A-Z]\w*: +[\d.]+(?:%|/|,|$| )"
 )
 _TORN_TYPE = re.compile(rb"(?:[A-Z][a-z]+)+?(?:Error|Exception)")
-# A progress bar, as tqdm redraws it.
-_BAR = re.compile(rb"\d{1,3}%\|")
 _LIBRARY = re.compile(
     rb"site-packages|dist-packages|/lib/python\d|\\lib\\(?!site)|<frozen |/usr/lib/|torchrun$"
 )
@@ -253,7 +252,7 @@ def _read_one(log: Log, header: Line) -> Traceback:
             code_follows = body.startswith(_FLUSH_FRAME)
         elif body.startswith(_HEADER):
             break
-        elif _BAR.search(body):
+        elif shows_bar(body):
             continue
         elif body.strip() and not body.startswith((b" ", b"\t")):
             is_code = code_follows and _NAMED_AS_EXCEPTION.match(body) is None

@@ -422,33 +422,23 @@ def test_a_process_that_calls_its_host_otherwise_than_its_collector_keeps_its_ra
     assert read_identities(log).rank_of(source) == 1
 
 
+@pytest.mark.parametrize(
+    ("ranks_of_nodes", "rank"),
+    [((2, 7), 9), ((7, 2), None)],
+    ids=["dealt as numbered", "dealt otherwise"],
+)
 def test_a_local_rank_of_a_numbered_node_is_counted_from_the_node_s_first(
-    compiled: Compiled,
+    compiled: Compiled, ranks_of_nodes: tuple[int, int], rank: int | None
 ) -> None:
-    stamp = "[2026-11-30 06:08:11,402] torch.distributed.run: [WARNING] "
-    caught = (
-        "[E ProcessGroupNCCL.cpp:475] [Rank {}] Watchdog caught collective operation timeout: x"
-    )
+    agent = "[2026-11-30 06:08:11,402] torch.distributed.run: [WARNING] Setting OMP_NUM_THREADS"
+    told = "Watchdog caught collective operation timeout: x"
     known = identities(
         compiled,
-        *(f"{node}: {stamp}Setting OMP_NUM_THREADS" for node in range(3)),
+        *(f"{node}: {agent}" for node in range(3)),
         "0: INFO train: world size 12",
-        f"0: {caught.format(2)}",
-        f"1: {caught.format(7)}",
+        *(
+            f"{node}: [E ProcessGroupNCCL.cpp:475] [Rank {printed}] {told}"
+            for node, printed in enumerate(ranks_of_nodes)
+        ),
     )
-    assert known.rank_of(Source(label="2", local_rank=1)) == 9
-
-
-def test_a_local_rank_is_nobody_where_nodes_are_numbered_otherwise(compiled: Compiled) -> None:
-    stamp = "[2026-11-30 06:08:11,402] torch.distributed.run: [WARNING] "
-    caught = (
-        "[E ProcessGroupNCCL.cpp:475] [Rank {}] Watchdog caught collective operation timeout: x"
-    )
-    known = identities(
-        compiled,
-        *(f"{node}: {stamp}Setting OMP_NUM_THREADS" for node in range(3)),
-        "0: INFO train: world size 12",
-        f"0: {caught.format(7)}",
-        f"1: {caught.format(2)}",
-    )
-    assert known.rank_of(Source(label="2", local_rank=1)) is None
+    assert known.rank_of(Source(label="2", local_rank=1)) == rank
