@@ -36,7 +36,7 @@ from diagnosis.samples import SAMPLES
 from diagnosis.senders import Sender
 from diagnosis.submission import Submission, submit
 from diagnosis.visitors import Visitor
-from tests.page_list import PAGES
+from tests.page_list import FAILURE_PAGE, PAGES
 
 __all__ = ["TEMPLATES", "every_page", "page_templates"]
 
@@ -248,7 +248,7 @@ def _account() -> Pages:
     yield "address, link used up", client.get("/account/confirm-email/nosuch/")
     bob = _make("bob@example.org")
     yield "address, of another", _logged_in(bob.email).get(f"/account/confirm-email/{key}/")
-    yield "whole failure page", client.get(PAGES[6])
+    yield "whole failure page", client.get(FAILURE_PAGE)
     stale = Client()
     stale.force_login(bob)
     yield "account, asked again", stale.get("/account/reauthenticate/")

@@ -5,7 +5,6 @@ from __future__ import annotations
 __all__ = ["FAILURE_PAGE", "PAGES"]
 
 FAILURE_PAGE = "/failures/ephemeral-storage-exhaustion-by-model-weights/"
-SHORT_FAILURE_PAGE = "/failures/process-sigbus/"
 
 PAGES = (
     "/",
@@ -19,7 +18,7 @@ PAGES = (
     FAILURE_PAGE,
     f"{FAILURE_PAGE}was-it/yes/",
     f"{FAILURE_PAGE}was-it/no/",
-    SHORT_FAILURE_PAGE,
+    "/failures/process-sigbus/",
     "/errors/",
     "/accuracy/",
     "/privacy/",

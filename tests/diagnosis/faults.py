@@ -39,7 +39,8 @@ FAULTS = {
     "deaf": _sleep,
     "kill": lambda _seconds: os.kill(os.getpid(), signal.SIGKILL),
     "kill_once": _kill_once,
-    "kill_worker": lambda _seconds: os.kill(os.getppid(), signal.SIGKILL),
+    # Child and all: one that outlived its parent for a moment would still answer.
+    "kill_worker": lambda _seconds: os.killpg(os.getpgrp(), signal.SIGKILL),
 }
 
 
