@@ -10,6 +10,8 @@ from diagnosis.engine.patterns import BytePattern
 
 __all__ = [
     "counter_of",
+    "is_request_served",
+    "lines_of_answers",
     "lines_of_progress",
     "lines_of_start",
     "lines_of_success",
@@ -37,6 +39,12 @@ _START = BytePattern(
     # lightning/pytorch/trainer/connectors/checkpoint_connector.py
     r"|Restor(?:ing|ed all) states from the checkpoint"
 )
+# A request that a server did, or refused by its own judgement, in the access log of uvicorn,
+# gunicorn, werkzeug or nginx. What asks for health does so with GET, and its answer is no work.
+_ANSWER = BytePattern(
+    r'"(?:POST /[^ "\n]{0,32} HTTP/[12][.\d]{0,2}" 2|[A-Z]{3,7} /[^ "\n]{0,32} HTTP/[12][.\d]{0,2}" 4)\d\d'
+)
+_SERVED = BytePattern(r'HTTP/[12][.\d]{0,2}" 2')
 # How far behind a fault the resumed work is looked for.
 _REACH_BYTES = 4 << 20
 # What is searched at a time, and how far a match may reach into what follows.
@@ -72,6 +80,16 @@ def shows_work(line: Line) -> bool:
 def lines_of_success(log: Log, line: Line, rank: int | None = None) -> Iterator[Line]:
     """Yield the lines behind `line` that say that the work is done; `rank` as above."""
     return _lines_with(log, _FINISHED, line, rank)
+
+
+def lines_of_answers(log: Log, line: Line, rank: int | None = None) -> Iterator[Line]:
+    """Yield the lines behind `line` on which a server did or refused a request; `rank` as above."""
+    return _lines_with(log, _ANSWER, line, rank)
+
+
+def is_request_served(answer: Line) -> bool:
+    """Say whether a server did what was asked of it, on a line of `lines_of_answers`."""
+    return _SERVED.search(answer.facts.message) is not None
 
 
 def lines_of_start(log: Log, line: Line) -> Iterator[Line]:

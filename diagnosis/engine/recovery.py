@@ -13,6 +13,8 @@ from diagnosis.engine.events import Event
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.progress import (
     counter_of,
+    is_request_served,
+    lines_of_answers,
     lines_of_progress,
     lines_of_start,
     lines_of_success,
@@ -22,6 +24,8 @@ __all__ = ["find_recoveries"]
 
 # One line of progress may have been on its way when the fault struck; this many were not.
 _LINES_OF_PROGRESS = 3
+# Likewise of requests, each on its own; one that the server refuses shows that it judges.
+_ANSWERS = 3
 # A run at work shows that in so many lines; where a bar stands still, no more are looked at.
 _MOST_LINES = 512
 # A job that its scheduler ended in the ordinary course goes on when it is started again.
@@ -141,4 +145,13 @@ def _work_behind(log: Log, fault: Line, rank: int | None) -> Line | None:
         steps.add(counter_of(line))
         if len(steps) == _LINES_OF_PROGRESS:
             return line
-    return next(lines_of_success(log, fault, rank), None)
+    done = next(lines_of_success(log, fault, rank), None)
+    return done if done is not None else _service_behind(log, fault, rank)
+
+
+def _service_behind(log: Log, fault: Line, rank: int | None) -> Line | None:
+    """Return a line that shows a server serving requests behind `fault`, or None."""
+    answers = list(islice(lines_of_answers(log, fault, rank), _MOST_LINES))
+    if len(answers) < _ANSWERS:
+        return None
+    return next((line for line in reversed(answers) if is_request_served(line)), None)

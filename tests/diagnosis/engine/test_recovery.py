@@ -31,3 +31,44 @@ def test_what_tests_provoke_that_all_pass_was_meant(compiled: Compiled) -> None:
     failed = "=================== 1 failed, 9 passed, 1 warning in 14.27s ===================="
     assert verdict_on(compiled, error, passed).outcome == "no_failure"
     assert verdict_on(compiled, error, failed).outcome == "established"
+
+
+REFUSED = [
+    traceback(
+        "ValueError: This model's maximum context length is 8192 tokens. However, you "
+        "requested 9158 tokens (8646 in the messages, 512 in the completion)."
+    ),
+    'INFO:     10.8.1.77:44911 - "POST /v1/chat/completions HTTP/1.1" 400 Bad Request',
+]
+
+
+def access(status: str, *, method: str = "POST", path: str = "/v1/chat/completions") -> str:
+    return f'INFO:     10.8.1.20:52110 - "{method} {path} HTTP/1.1" {status}'
+
+
+def test_a_server_that_serves_on_has_survived_what_it_refused(compiled: Compiled) -> None:
+    verdict = verdict_on(
+        compiled,
+        *REFUSED,
+        access("404 Not Found", method="GET", path="/v1/model"),
+        access("200 OK"),
+    )
+    assert verdict.outcome == "no_failure"
+    assert [each.failure for each in verdict.recovered] == ["prompt-exceeds-context-length"]
+
+
+def test_a_server_that_refuses_all_has_not_recovered(compiled: Compiled) -> None:
+    verdict = verdict_on(compiled, *REFUSED * 4)
+    assert verdict.primary.failure.slug == "prompt-exceeds-context-length"
+
+
+def test_a_server_that_fails_all_has_not_recovered(compiled: Compiled) -> None:
+    failed = [access("500 Internal Server Error")] * 8
+    verdict = verdict_on(compiled, *REFUSED, access("200 OK"), *failed)
+    assert verdict.primary.failure.slug == "prompt-exceeds-context-length"
+
+
+def test_health_answered_is_no_work_done(compiled: Compiled) -> None:
+    asked = [access("200 OK", method="GET", path="/health")] * 8
+    verdict = verdict_on(compiled, *REFUSED, *asked)
+    assert verdict.primary.failure.slug == "prompt-exceeds-context-length"
