@@ -169,17 +169,27 @@ def _sizes_differ(scene: Scene, slug: str) -> Event | None:
 
 
 def _differing(scene: Scene, slug: str, name: str) -> Event | None:
-    kinds: dict[tuple[str, ...], dict[str, Observation]] = {}
+    kinds: dict[tuple[str, ...], dict[str, list[Observation]]] = {}
     for each in scene.observations:
         captured = each.captures
         if told_whole(each, "seq", name) and captured.get("op") not in _UNEVEN_OPERATIONS:
             operation = () if name == "op" else (captured["op"],)
             same = (captured["seq"], group_of(scene.log, each), *operation)
-            kinds.setdefault(same, {}).setdefault(captured[name], each)
+            kinds.setdefault(same, {}).setdefault(captured[name], []).append(each)
     for values in kinds.values():
         if len(values) > 1:
-            return scene.event(slug, [_witness(scene, each, "cause") for each in values.values()])
+            lines = [_witness(scene, told[0], "cause") for told in values.values()]
+            odd = _rank_alone(scene, tuple(values.values()))
+            lines.sort(key=lambda line: line.rank != odd)
+            return scene.event(slug, lines, odd, None if odd is None else "derived")
     return None
+
+
+def _rank_alone(scene: Scene, parties: Sequence[Sequence[Observation]]) -> int | None:
+    """Return the rank that stands alone against all others, or None."""
+    ranks = [{scene.rank_of.get(each.key) for each in party} for party in parties]
+    alone = [rank for party in ranks if len(party) == 1 for rank in party]
+    return alone[0] if len(ranks) == 2 and len(alone) == 1 else None
 
 
 def _witness(scene: Scene, observation: Observation, role: str) -> Witness:

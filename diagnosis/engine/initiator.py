@@ -11,6 +11,7 @@ from diagnosis.engine.events import Event
 from diagnosis.engine.fates import Roster
 from diagnosis.engine.identities import Identities
 from diagnosis.engine.log import Line
+from diagnosis.engine.odd_one import find_odd_one
 from diagnosis.engine.peer_addresses import follow
 from diagnosis.engine.subjects import Subject
 from encyclopedia.catalogue import Catalogue
@@ -28,6 +29,7 @@ _TOGETHER = (
     "Ranks {ranks} report it together, line between line; the log tells no first among them."
 )
 _EFFECTS = "The line names no rank; what follows from it shows on rank {rank} alone."
+_ODD = "Rank {rank} runs another collective than the {accusers} ranks that say so."
 _ENDED = "The launcher reports that rank {rank} alone ended of itself."
 _SINK = "The lost connections lead to {address}."
 _SINK_BEHIND = "The lost connections lead to {address}; {through}, lost as well, lost it."
@@ -85,7 +87,8 @@ def _find(
         alone = Initiator(host=_common_host(judgement.reports))
         found = _by_elimination(judgement, processes) or alone
     else:
-        found = _of_root(judgement, root, processes.roster, catalogue)
+        odd = _by_disagreement(judgement, processes)
+        found = odd or _of_root(judgement, root, processes.roster, catalogue)
     if found.rank is not None:
         return found
     if root.role in _OWN_FAULTS:
@@ -108,6 +111,22 @@ def _speaks_of_others(root: Event, catalogue: Catalogue) -> bool:
         root.role in ("consequence", "summary")
         or root.failure is None
         or catalogue.failures[root.failure].category == "communication"
+    )
+
+
+def _by_disagreement(judgement: Judgement, processes: Processes) -> Initiator | None:
+    """Return the one rank that does what no other does, by what all others say."""
+    odd = find_odd_one(judgement.reports)
+    if odd is None:
+        return None
+    known = processes.identities.of_rank(odd.rank)
+    return Initiator(
+        rank=odd.rank,
+        local_rank=known.local_rank,
+        host=known.host,
+        basis="derived",
+        reasons=(_ODD.format(rank=odd.rank, accusers=len(odd.told_by)),),
+        witnesses=odd.told_by[:2],
     )
 
 

@@ -41,10 +41,9 @@ _START = BytePattern(
 )
 # A request that a server did, or refused by its own judgement, in the access log of uvicorn,
 # gunicorn, werkzeug or nginx. What asks for health does so with GET, and its answer is no work.
-_ANSWER = BytePattern(
-    r'"(?:POST /[^ "\n]{0,32} HTTP/[12][.\d]{0,2}" 2|[A-Z]{3,7} /[^ "\n]{0,32} HTTP/[12][.\d]{0,2}" 4)\d\d'
-)
-_SERVED = BytePattern(r'HTTP/[12][.\d]{0,2}" 2')
+_REQUEST = r'/[^ "\n]{0,32} HTTP/[12][.\d]{0,2}"'
+_ANSWER = BytePattern(rf'"(?:POST {_REQUEST} 2|[A-Z]{{3,7}} {_REQUEST} 4)\d\d')
+_SERVED = BytePattern(rf'"POST {_REQUEST} 2')
 # How far behind a fault the resumed work is looked for.
 _REACH_BYTES = 4 << 20
 # What is searched at a time, and how far a match may reach into what follows.

@@ -107,6 +107,18 @@ def test_different_sizes_in_one_operation_differ_in_shape(compiled: Compiled) ->
     assert told(compiled, *parts)[0] == "collective-shape-mismatch"
 
 
+def test_the_one_rank_whose_size_differs_from_all_others_is_named(compiled: Compiled) -> None:
+    sizes = [1435, 1435, 1, 1435]
+    waiting = [watchdog(rank, seq=42, numel=size, enqueued=42) for rank, size in enumerate(sizes)]
+    assert told(compiled, announced(4), *waiting)[:2] == ("collective-shape-mismatch", 2)
+
+
+def test_of_two_parties_of_ranks_none_is_named(compiled: Compiled) -> None:
+    sizes = [1435, 1435, 1, 1]
+    waiting = [watchdog(rank, seq=42, numel=size, enqueued=42) for rank, size in enumerate(sizes)]
+    assert told(compiled, announced(4), *waiting)[:2] == ("collective-shape-mismatch", None)
+
+
 def test_an_exchange_of_uneven_parts_is_healthy(compiled: Compiled) -> None:
     parts = (
         announced(2),
