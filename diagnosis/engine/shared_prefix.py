@@ -18,7 +18,7 @@ _SHARE = 0.9
 _LONGEST = 120
 _NUMBER = re.compile(rb"\d+")
 # Where a label may end; a blank behind it is its own. `grep -Hn` puts none: `run.log:12:`.
-_ENDS = re.compile(rb"[\]|>:](?: |$)|[^\s] |0:")
+_ENDS = re.compile(rb"[\]|>:](?: |$)|[^\s] |0:(?! |$)")
 _LETTER = re.compile(rb"[A-Za-z]")
 _ANY_NUMBER = rb"\d+"
 # A stamp changes as time goes by, a label from process to process.

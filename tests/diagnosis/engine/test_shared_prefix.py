@@ -22,6 +22,7 @@ def behind(prefix: bytes, messages: list[bytes]) -> list[bytes]:
         (b"train-job.node-7.nolog [stderr] ", False),
         (b"node-% run/x7 > ", True),
         (b"<job 1%>: ", True),
+        (b"mol0%: ", True),
         (b"2026-11-30 06:1% ", False),
     ],
 )
