@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import accumulate, groupby
 from operator import attrgetter, itemgetter
 
@@ -152,6 +153,12 @@ class Log:
             inherited = merge(inherited, self.line_at(file, begin).facts.source)
         shared = self._shared[file] if self._shared else None
         return self.compiled.envelopes.parse(head, inherited, self.year, shared)
+
+    def has_prefix(self, file: int, line: bytes) -> bool:
+        """Say whether a line of a text begins with a prefix, of a known kind or the text's own."""
+        shared = self._shared[file] if self._shared else None
+        own = shared is not None and shared.length_in(line) > 0
+        return own or bool(self.compiled.envelopes.names(line))
 
     def line_after(self, line: Line) -> Line | None:
         """Return the next line of the same text, or None at its end."""
@@ -325,7 +332,7 @@ def _add_wrapped(log: Log, number: int) -> None:
     text = log.texts[number]
     headers = _offsets(log, number, _TRACEBACK)
     offsets = sorted((*headers, *_offsets(log, number, _EXCEPTION)))
-    joined = list(joined_lines(text, offsets))
+    joined = list(joined_lines(text, offsets, partial(log.has_prefix, number)))
     starts = list(accumulate((len(each.data) + 1 for each in joined), initial=0))
     for index, end in log.compiled.scanner.scan(b"\n".join(each.data for each in joined)):
         whole = joined[bisect_right(starts, end - 1) - 1]

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from diagnosis.engine.paragraphs import is_paragraph, parts
 from diagnosis.engine.text import Text
@@ -29,9 +30,16 @@ _FRESH = re.compile(
     r"\[?\d{4}[-/]\d\d|\[\w[\w ]*\]:?|[EWIF]\d{4} |\d\d:\d\d:\d\d|[A-Z]{4,8}:? "
     r"|\{[\"']|  File \"|Traceback "
 )
+# A run that goes on: no message of an exception counts steps.
+_COUNTS = re.compile(
+    r"[\s\[(|>-]*(?:(?i:step|iter|iteration|epoch|batch)(?i:s|es)?[ \t]*[:=#/]?[ \t]*\[?[ \t]*\d"
+    r"|\d{1,3}(?:\.\d+)?%\|)"
+)
 _MOST_PIECES = 12
 _BOX = "│┃|"
 _MESSAGE_PIECES = 4
+# How many lines are remembered as looked at: the messages of a flood follow each other.
+_MOST_LINES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +62,19 @@ class _Piece:
     text: str
 
 
-def joined_lines(text: Text, interesting: Sequence[int]) -> Iterator[Joined]:
-    """Yield the lines that were cut, joined, from around the `interesting` offsets (ascending)."""
+def joined_lines(
+    text: Text, interesting: Sequence[int], begins_anew: Callable[[bytes], bool]
+) -> Iterator[Joined]:
+    """Yield the lines that were cut, joined, from around the `interesting` offsets (ascending).
+
+    `begins_anew` says of a line behind an exception that it is no part of its message.
+    """
+    is_another = lru_cache(_MOST_LINES)(begins_anew)
     for start, end in _regions(text, interesting):
         pieces = list(_pieces(text, start, end))
         yield from _joined_at_width(pieces)
         within = slice(bisect_left(interesting, start), bisect_right(interesting, end))
-        yield from _joined_messages(pieces, interesting[within])
+        yield from _joined_messages(pieces, interesting[within], is_another)
 
 
 def raised_in_paragraphs(text: Text, headers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
@@ -137,7 +151,9 @@ def _width(lines: Iterable[str]) -> int | None:
     return None
 
 
-def _joined_messages(pieces: Sequence[_Piece], interesting: Sequence[int]) -> Iterator[Joined]:
+def _joined_messages(
+    pieces: Sequence[_Piece], interesting: Sequence[int], is_another: Callable[[bytes], bool]
+) -> Iterator[Joined]:
     """Yield the lines with an interesting offset together with the words that follow them."""
     starts = [piece.start for piece in pieces]
     for offset in interesting:
@@ -148,6 +164,8 @@ def _joined_messages(pieces: Sequence[_Piece], interesting: Sequence[int]) -> It
         for piece in pieces[place + 1 : place + 1 + _MESSAGE_PIECES]:
             word = _unboxed(piece.text)
             if not word or word[0] in "╰╭─=-" or piece.text.startswith(("  ", "\t")):
+                break
+            if _COUNTS.match(piece.text) or is_another(piece.text.encode()):
                 break
             words.append(word)
         if len(words) > 1:

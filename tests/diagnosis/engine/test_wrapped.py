@@ -1,5 +1,7 @@
 import textwrap
 
+import pytest
+
 from diagnosis.engine import Compiled
 from diagnosis.engine.text import LogFile, prepare
 from diagnosis.engine.wrapped import joined_lines
@@ -9,7 +11,8 @@ from tests.diagnosis.engine.logs import of_rank, steps, traceback, verdict_on
 def joined(text: str, *interesting: str) -> list[str]:
     data = text.encode()
     offsets = sorted(data.index(each.encode()) for each in interesting)
-    return [each.data.decode() for each in joined_lines(prepare(LogFile("x", data)), offsets)]
+    lines = joined_lines(prepare(LogFile("x", data)), offsets, lambda line: line.startswith(b"["))
+    return [each.data.decode() for each in lines]
 
 
 def cut(text: str, width: int) -> str:
@@ -38,6 +41,27 @@ def test_a_message_broken_at_blanks_is_joined() -> None:
 def test_a_boxed_message_is_joined_without_its_box() -> None:
     text = "│ ValueError: the batch size is not │\n│ equal to 32                        │\n╰────╯"
     assert "ValueError: the batch size is not equal to 32" in joined(text, "ValueError")
+
+
+def test_a_message_ends_where_a_line_begins_anew() -> None:
+    text = "ValueError: the batch is not\nequal to the world size\n[rank1]: loss nan"
+    found = joined(text, "ValueError")
+    assert "ValueError: the batch is not equal to the world size" in found
+    assert not [each for each in found if "nan" in each]
+
+
+@pytest.mark.parametrize("error", ["ValueError: bad value", "KeyError: 'x'", "RuntimeError: x"])
+@pytest.mark.parametrize("rank", ["", "[rank1]: ", "node-2: [rank1]: ", "[1,1]<stderr>:"])
+@pytest.mark.parametrize("line", ["iter 2040: loss nan, time 512.04ms", "step 2 loss nan"])
+def test_what_follows_an_exception_is_no_word_of_it(
+    compiled: Compiled, error: str, rank: str, line: str
+) -> None:
+    own = rank.replace("1]", "0]").replace("1,1", "1,0").replace("-2", "-1")
+    alone = verdict_on(compiled, traceback(error, prefix=own)).primary
+    followed = verdict_on(compiled, traceback(error, prefix=own), f"{rank}{line}").primary
+    assert alone is not None
+    assert followed is not None
+    assert followed.summary == alone.summary
 
 
 def test_a_message_cut_inside_a_word_is_found(compiled: Compiled) -> None:
