@@ -22,12 +22,14 @@ __all__ = [
 # Lines that show work being done: a counter of steps, batches or epochs with its value.
 _PROGRESS = BytePattern(
     r"(?i:\b(?:step|iter|iteration|epoch|batch)s?[ \t]*[:=#/]?[ \t]*\[?[ \t]*\d+\b|\d+/\d+ \[\d)"
+    r"|\d%\|"
 )
-_BAR = BytePattern(r"\d+/\d+ \[")
+_BAR = BytePattern(r"\d+/\d+ \[|\| ?\d+/\d+\b")
 _DRAWN = BytePattern(r"\d{1,3}%\|")
 _FINISHED = BytePattern(
     r"(?i:training (?:is )?(?:complete|completed|finished|done)"
-    r"|(?:finished|completed|done) (?:training|successfully))"
+    r"|(?:finished|completed|done) (?:training|successfully)"
+    r"|\ball (?:\d+ )?(?:epochs|steps|iterations) (?:are )?(?:complete|completed|finished|done)\b)"
     # pytest's last line where nothing failed: what the tests provoked was meant.
     r"|=== \d+ passed(?:, \d+ (?:skipped|deselected|xfailed|xpassed|warnings?)){0,4} in \d"
 )

@@ -118,7 +118,9 @@ def _proof(log: Log, event: Event, last: _Last, attempts: Attempts) -> Line | No
     if last.end_of_rank_behind(event.subject.rank, event.first):
         # Nothing behind that is its own work.
         return None
-    return _work_behind(log, _last_line(event), rank=event.subject.rank)
+    # Who is waited for has come once any rank works on.
+    rank = None if event.subject.named else event.subject.rank
+    return _work_behind(log, _last_line(event), rank)
 
 
 def _explains_the_end(log: Log, event: Event, proof: Line, last: _Last) -> bool:

@@ -1,3 +1,5 @@
+import pytest
+
 from diagnosis.engine import Compiled
 from tests.diagnosis.engine.logs import steps, traceback, verdict_on
 
@@ -31,6 +33,29 @@ def test_what_tests_provoke_that_all_pass_was_meant(compiled: Compiled) -> None:
     failed = "=================== 1 failed, 9 passed, 1 warning in 14.27s ===================="
     assert verdict_on(compiled, error, passed).outcome == "no_failure"
     assert verdict_on(compiled, error, failed).outcome == "established"
+
+
+STALLED = "[1,0]<stderr>:HorovodBroadcast_dense_bias_Momentum_0 [missing ranks: 1]"
+
+
+def test_a_rank_that_was_waited_for_has_come_once_another_works_on(compiled: Compiled) -> None:
+    worked = [f"[1,0]<stderr>:INFO:tensorflow:loss = 0.1, step = {n} (0.9 sec)" for n in range(9)]
+    assert verdict_on(compiled, STALLED).primary.rank == 1
+    assert verdict_on(compiled, STALLED, *worked).outcome == "no_failure"
+
+
+@pytest.mark.parametrize("fill", ["#######   ", "███████▏  ", "=======>..."])
+def test_a_bar_without_a_rate_shows_work_too(compiled: Compiled, fill: str) -> None:
+    bars = [f"train: {n}%|{fill}| {n}/100 loss=2.33" for n in range(70, 75)]
+    fault = traceback("KeyError: 'optional'")
+    assert verdict_on(compiled, fault, *bars).outcome == "no_failure"
+    assert verdict_on(compiled, *bars, fault).outcome != "no_failure"
+
+
+def test_to_have_done_all_epochs_is_the_end_that_was_wanted(compiled: Compiled) -> None:
+    fault = traceback("KeyError: 'optional'")
+    done = "2026-11-30 02:26:02,002 INFO all 2 epochs done, destroying process group"
+    assert verdict_on(compiled, fault, done).outcome == "no_failure"
 
 
 REFUSED = [
