@@ -8,13 +8,12 @@ from diagnosis.engine.attempts import Attempts
 from diagnosis.engine.events import Event
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.skew import Skew
+from diagnosis.engine.stamps import DATED
 
-__all__ = ["DATED", "Clock"]
+__all__ = ["Clock"]
 
 # How far back the stamp of a line without one is looked for, in lines.
 _STAMP_REACH = 60
-# Stamps of these clocks can be compared; a time of day or seconds since boot cannot.
-DATED = ("date", "date_without_year")
 # Moments closer than this are not told apart: launchers stamp whole seconds, and clocks drift.
 _RESOLUTION = 1.0
 

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.causality import LEVELS, Judgement, ranks_of
-from diagnosis.engine.clock import DATED
 from diagnosis.engine.collectives import TIMEOUTS, group_of, numbered_by_group, told_whole
 from diagnosis.engine.endings import ProcessEnd
 from diagnosis.engine.events import Event, Witness
@@ -19,6 +18,7 @@ from diagnosis.engine.identities import Identities
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.matches import Observation
 from diagnosis.engine.patterns import BytePattern
+from diagnosis.engine.stamps import DATED
 from diagnosis.engine.subjects import Subject
 from encyclopedia.catalogue import Catalogue
 

@@ -14,6 +14,7 @@ from operator import attrgetter, itemgetter
 
 from diagnosis.engine.anchors import is_anchored, pattern_of, stands_in
 from diagnosis.engine.compiled import Compiled
+from diagnosis.engine.newest_first import oldest_first
 from diagnosis.engine.patterns import BytePattern
 from diagnosis.engine.probes import probe_pattern
 from diagnosis.engine.shared_prefix import SharedPrefix, find_shared_prefix
@@ -200,7 +201,8 @@ class Log:
 
 def read(files: Sequence[LogFile], compiled: Compiled) -> Log:
     """Make the files even and find all patterns in one pass over each."""
-    texts = tuple(prepare(file, compiled.envelopes.unfold) for file in files)
+    envelopes = compiled.envelopes
+    texts = tuple(oldest_first(prepare(file, envelopes.unfold), envelopes) for file in files)
     hits: Hits = {}
     for number, text in enumerate(texts):
         for index, end in compiled.scanner.scan(text.data):

@@ -17,6 +17,7 @@ from diagnosis.engine.patterns import BytePattern
 __all__ = [
     "ASSUMED_YEAR",
     "CLOCKS",
+    "DATED",
     "TIME_GROUPS",
     "Stamp",
     "StampReader",
@@ -27,6 +28,8 @@ __all__ = [
 # What the seconds of a stamp count from: the epoch; the epoch, in a year that the line does not
 # tell; midnight; the boot of the host. Only stamps of one clock can be compared.
 CLOCKS = ("date", "date_without_year", "time_of_day", "uptime")
+# Stamps of these clocks can be compared across hosts and days.
+DATED = ("date", "date_without_year")
 # A leap year, so that 29 February is a day.
 ASSUMED_YEAR = 2000
 

@@ -59,13 +59,15 @@ class LogFile:
 class Text:
     """A log made even: `data` is what is matched, `counted` has the line feeds as they came.
 
-    Both have one length; offsets of one are offsets of the other.
+    Both have one length; offsets of one are offsets of the other. Where lines stand here in another
+    order than in the file, `order` holds the number that each has there.
     """
 
     name: str
     data: bytes
     counted: bytes
     size: int
+    order: tuple[int, ...] = ()
 
     @cached_property
     def _feeds(self) -> list[int]:
@@ -80,7 +82,8 @@ class Text:
     def line_number(self, offset: int) -> int:
         """Return the number, from 1, of the line that holds `offset` in the file as it came."""
         stride = min(offset, len(self.counted)) // _INDEX_STRIDE
-        return self._feeds[stride] + self.counted.count(b"\n", stride * _INDEX_STRIDE, offset) + 1
+        feeds = self._feeds[stride] + self.counted.count(b"\n", stride * _INDEX_STRIDE, offset)
+        return self.order[feeds] if feeds < len(self.order) else feeds + 1
 
     @property
     def lines(self) -> int:
@@ -141,6 +144,8 @@ class Text:
 
     def offset_of_line(self, number: int) -> int:
         """Return where line `number` (from 1) starts; the end of the text where there is none."""
+        if number in self.order:
+            number = self.order.index(number) + 1
         feeds = self._feeds
         stride = bisect_right(feeds, number - 2) - 1 if number > 1 else 0
         missing = number - 1 - feeds[stride]
