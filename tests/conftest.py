@@ -275,7 +275,7 @@ def site(site_environment: dict[str, str]) -> Iterator[str]:
 
 
 def _wait_for(
-    child: processes.Child, condition: Callable[[], bool], seconds: float = 30
+    child: processes.Child, condition: Callable[[], bool], seconds: float = 120
 ) -> processes.Child:
     deadline = time.monotonic() + seconds
     while not condition():

@@ -14,7 +14,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from diagnosis.engine.blocks import Blocks, read_blocks
-from diagnosis.engine.places import PLACES, Placed
+from diagnosis.engine.numbered_places import rank_by_number
+from diagnosis.engine.places import NAMED_PLACES, PLACES, Placed
 from diagnosis.engine.sightings import Count, IdentityPattern, Sighting, read_sightings
 from diagnosis.engine.sources import NO_WORKERS, Source
 
@@ -88,8 +89,9 @@ class Identities:
         The answer is derived: no line prints it for this process, and a rank in `asked` is not
         looked at. Facts are tried in the order in which they bind: the pid, the local rank on its
         node, or in the node's block of ranks, a label that counts ranks, a place that holds one
-        rank, the rank within a group, and that there is but one. Who is on no host that the program
-        names may be on the one that who collected its lines names.
+        rank or is numbered as such places are, the rank within a group, and that there is but one.
+        Who is on no host that the program names may be on the one that who collected its lines
+        names.
         """
         asked = self._with_group_rank(asked)
         rank = self._derived(self._by_own_name(asked))
@@ -104,6 +106,7 @@ class Identities:
             self._by_block,
             self._by_label,
             self._by_place,
+            self._by_numbered_place,
             self._by_group_rank,
             self._by_solitude,
         ):
@@ -161,6 +164,16 @@ class Identities:
             at = getattr(asked, place)
             if at is not None and (rank := self._lone_ranks[place].get(at)) is not None:
                 return rank
+        return None
+
+    def _by_numbered_place(self, asked: Source) -> int | None:
+        if asked.local_rank or (self.ranks_a_node or 1) > 1:
+            return None
+        for place in NAMED_PLACES:
+            at = getattr(asked, place)
+            rank = None if at is None else rank_by_number(at, self._lone_ranks[place])
+            if rank is not None:
+                return rank if self._exists(rank) else None
         return None
 
     def _by_group_rank(self, asked: Source) -> int | None:

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Sequence
 
 from diagnosis.engine.sources import Source
 
-__all__ = ["PLACES", "Placed"]
+__all__ = ["NAMED_PLACES", "PLACES", "Placed"]
 
 # Where a process runs, the narrowest first.
 PLACES = ("pod", "host", "label")
+NAMED_PLACES = ("pod", "host")
 # Where more may fit, no one of them is the only one; a look-up stays short whatever a log says.
 _MOST_CANDIDATES = 512
 
