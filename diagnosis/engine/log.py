@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from itertools import accumulate, groupby
 from operator import attrgetter, itemgetter
 
@@ -22,7 +22,7 @@ from diagnosis.engine.sources import SECTION_PATTERN, LineFacts, Sections, Sourc
 from diagnosis.engine.stamps import year_told
 from diagnosis.engine.text import LogFile, Text, prepare
 from diagnosis.engine.unfolded import HEAD, without_head
-from diagnosis.engine.wrapped import joined_lines, raised_in_paragraphs
+from diagnosis.engine.wrapped import Continue, joined_lines, raised_in_paragraphs
 
 __all__ = ["Line", "Log", "Speaker", "read"]
 
@@ -42,6 +42,8 @@ _TRACEBACK, _EXCEPTION = probe_pattern("traceback"), probe_pattern("exception")
 MOST_HITS = 1 << 15
 # So many lines show what all lines of a text share.
 _SAMPLES = 128
+# The messages of a flood follow each other.
+_LINES_REMEMBERED = 64
 # What is read of a line: the message of a failure stands in its first kilobytes.
 LINE_BYTES = 4096
 
@@ -155,11 +157,24 @@ class Log:
         shared = self._shared[file] if self._shared else None
         return self.compiled.envelopes.parse(head, inherited, self.year, shared)
 
-    def has_prefix(self, file: int, line: bytes) -> bool:
-        """Say whether a line of a text begins with a prefix, of a known kind or the text's own."""
+    def words_behind(self, file: int) -> Continue:
+        """Return what tells of a line what it adds to the message of one above it.
+
+        It adds its own message if it has no prefix, or is of the same process and has the same
+        prefixes but for their times. Else it begins anew, and so does what has a logger's level.
+        """
         shared = self._shared[file] if self._shared else None
-        own = shared is not None and shared.length_in(line) > 0
-        return own or bool(self.compiled.envelopes.names(line))
+        parse = lru_cache(_LINES_REMEMBERED)(partial(self.compiled.envelopes.parse, shared=shared))
+        names = self.compiled.envelopes.names
+
+        def goes_on(first: bytes, line: bytes) -> bytes | None:
+            told = parse(line)
+            if not told.message_offset:
+                return line
+            alike = told.source == parse(first).source and names(line) == names(first)
+            return told.message if alike and told.severity is None else None
+
+        return goes_on
 
     def line_after(self, line: Line) -> Line | None:
         """Return the next line of the same text, or None at its end."""
@@ -334,7 +349,7 @@ def _add_wrapped(log: Log, number: int) -> None:
     text = log.texts[number]
     headers = _offsets(log, number, _TRACEBACK)
     offsets = sorted((*headers, *_offsets(log, number, _EXCEPTION)))
-    joined = list(joined_lines(text, offsets, partial(log.has_prefix, number)))
+    joined = list(joined_lines(text, offsets, log.words_behind(number)))
     starts = list(accumulate((len(each.data) + 1 for each in joined), initial=0))
     for index, end in log.compiled.scanner.scan(b"\n".join(each.data for each in joined)):
         whole = joined[bisect_right(starts, end - 1) - 1]

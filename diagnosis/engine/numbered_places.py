@@ -1,4 +1,4 @@
-"""The rank of a node that holds one and is numbered like others: worker-4 beside worker-1 of rank 2.
+"""Ranks of nodes that hold one each and are numbered: worker-4 has rank 5 where worker-1 has 2.
 
 Indexed jobs and stateful sets number their pods so, and the launchers of one process a pod the
 ranks.

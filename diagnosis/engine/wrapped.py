@@ -11,12 +11,11 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from diagnosis.engine.paragraphs import is_paragraph, parts
 from diagnosis.engine.text import Text
 
-__all__ = ["Joined", "joined_lines", "raised_in_paragraphs"]
+__all__ = ["Continue", "Joined", "joined_lines", "raised_in_paragraphs"]
 
 # How much of a text is looked at for cuts, and how far around a line of interest.
 _BUDGET_BYTES = 1 << 20
@@ -38,8 +37,6 @@ _COUNTS = re.compile(
 _MOST_PIECES = 12
 _BOX = "│┃|"
 _MESSAGE_PIECES = 4
-# How many lines are remembered as looked at: the messages of a flood follow each other.
-_MOST_LINES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,19 +59,17 @@ class _Piece:
     text: str
 
 
-def joined_lines(
-    text: Text, interesting: Sequence[int], begins_anew: Callable[[bytes], bool]
-) -> Iterator[Joined]:
-    """Yield the lines that were cut, joined, from around the `interesting` offsets (ascending).
+# Of the line of an exception and one behind it: the words that go on with its message, or None.
+Continue = Callable[[bytes, bytes], bytes | None]
 
-    `begins_anew` says of a line behind an exception that it is no part of its message.
-    """
-    is_another = lru_cache(_MOST_LINES)(begins_anew)
+
+def joined_lines(text: Text, interesting: Sequence[int], goes_on: Continue) -> Iterator[Joined]:
+    """Yield the lines that were cut, joined, from around the `interesting` offsets (ascending)."""
     for start, end in _regions(text, interesting):
         pieces = list(_pieces(text, start, end))
         yield from _joined_at_width(pieces)
         within = slice(bisect_left(interesting, start), bisect_right(interesting, end))
-        yield from _joined_messages(pieces, interesting[within], is_another)
+        yield from _joined_messages(pieces, interesting[within], goes_on)
 
 
 def raised_in_paragraphs(text: Text, headers: Iterable[int]) -> Iterator[tuple[int, bytes]]:
@@ -152,7 +147,7 @@ def _width(lines: Iterable[str]) -> int | None:
 
 
 def _joined_messages(
-    pieces: Sequence[_Piece], interesting: Sequence[int], is_another: Callable[[bytes], bool]
+    pieces: Sequence[_Piece], interesting: Sequence[int], goes_on: Continue
 ) -> Iterator[Joined]:
     """Yield the lines with an interesting offset together with the words that follow them."""
     starts = [piece.start for piece in pieces]
@@ -160,12 +155,15 @@ def _joined_messages(
         place = bisect_right(starts, offset) - 1
         if place < 0 or offset > pieces[-1].end:
             continue
-        words = [_unboxed(pieces[place].text)]
+        first = pieces[place].text
+        words = [_unboxed(first)]
         for piece in pieces[place + 1 : place + 1 + _MESSAGE_PIECES]:
-            word = _unboxed(piece.text)
-            if not word or word[0] in "╰╭─=-" or piece.text.startswith(("  ", "\t")):
+            more = goes_on(first.encode(), piece.text.encode())
+            said = "" if more is None else more.decode("utf-8", "replace")
+            word = _unboxed(said)
+            if not word or word[0] in "╰╭─=-" or said.startswith(("  ", "\t")):
                 break
-            if _COUNTS.match(piece.text) or is_another(piece.text.encode()):
+            if _COUNTS.match(said):
                 break
             words.append(word)
         if len(words) > 1:

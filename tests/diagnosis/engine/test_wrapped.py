@@ -8,10 +8,14 @@ from diagnosis.engine.wrapped import joined_lines
 from tests.diagnosis.engine.logs import of_rank, steps, traceback, verdict_on
 
 
+def unless_in_brackets(_first: bytes, line: bytes) -> bytes | None:
+    return None if line.startswith(b"[") else line
+
+
 def joined(text: str, *interesting: str) -> list[str]:
     data = text.encode()
     offsets = sorted(data.index(each.encode()) for each in interesting)
-    lines = joined_lines(prepare(LogFile("x", data)), offsets, lambda line: line.startswith(b"["))
+    lines = joined_lines(prepare(LogFile("x", data)), offsets, unless_in_brackets)
     return [each.data.decode() for each in lines]
 
 
@@ -48,6 +52,20 @@ def test_a_message_ends_where_a_line_begins_anew() -> None:
     found = joined(text, "ValueError")
     assert "ValueError: the batch is not equal to the world size" in found
     assert not [each for each in found if "nan" in each]
+
+
+@pytest.mark.parametrize(
+    "prefix", ["", "[rank0]: ", "2026-11-30T05:53:43.1Z stderr F ", "gpu-a-017: [rank0]: "]
+)
+def test_a_message_goes_on_behind_the_same_prefix(compiled: Compiled, prefix: str) -> None:
+    error = "RuntimeError: Failed to import transformers.modeling_utils because of the following"
+    words = "/opt/venv/lib/flash_attn_2_cuda.so: undefined symbol: _ZN3c104cuda9SetDeviceEi"
+    failed = traceback(f"{error} error (look up to see its traceback):")
+    lines = [prefix + line for line in (*failed.splitlines(), words)]
+    primary = verdict_on(compiled, *lines).primary
+    assert primary is not None
+    assert primary.failure is not None
+    assert primary.failure.slug == "extension-abi-undefined-symbol"
 
 
 @pytest.mark.parametrize("error", ["ValueError: bad value", "KeyError: 'x'", "RuntimeError: x"])
