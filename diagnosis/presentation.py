@@ -353,7 +353,8 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
         headline=headline_of(primary.get("summary", "")),
         telling=_telling(evidence, place),
         has_short_page=_has_short_page(primary.get("failure") or {}),
-        confidence=CONFIDENCES.get(primary.get("confidence", ""), ""),
+        # Of what names no failure, it would be confidence in nothing.
+        confidence=CONFIDENCES[primary["confidence"]] if primary.get("failure") else "",
         rank_basis=RANK_BASES.get(primary.get("rank_basis") or "", ""),
         placeholders=tuple(each for each in open_in_fix if not MASKED.fullmatch(each)),
         masked_in_fix=tuple(each for each in open_in_fix if MASKED.fullmatch(each)),
