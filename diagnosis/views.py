@@ -68,6 +68,9 @@ _View = Callable[Concatenate[_Request, _Parameters], HttpResponseBase]
 # A longer text is not sent back with a refusal; the browser's Back button still has it.
 _TEXT_SENT_BACK = 1_000_000
 _DAY_SECONDS = 86_400
+# Read by whoever comes by a posted address, so robots.txt must not forbid to fetch it: what nobody
+# may fetch is listed bare. From there no crawler goes on to the log and the other forms.
+_ROBOTS = "noindex, nofollow"
 _PLAIN_TEXT = "text/plain; charset=utf-8"
 _MARKDOWN = "text/markdown; charset=utf-8"
 
@@ -90,7 +93,7 @@ def private(view: _View[_Request, _Parameters]) -> _View[_Request, _Parameters]:
                 advice="Verdicts are kept there. Reload in half a minute.",
             )
         response.headers["Cache-Control"] = "private, no-store"
-        response.headers["X-Robots-Tag"] = "noindex"
+        response.headers["X-Robots-Tag"] = _ROBOTS
         return response
 
     return answered
@@ -108,11 +111,17 @@ def own_forms_only(view: _View[_Request, _Parameters]) -> _View[_Request, _Param
                 request,
                 HTTPStatus.FORBIDDEN,
                 message="This form was sent from another site.",
-                advice=f"Open {reverse('diagnose')} here and send it again.",
+                advice="Open the page here on which its button stands, and send it from there.",
+                form_page=_page_of_form(*args, **kwargs),
             )
         return view(request, *args, **kwargs)
 
     return csrf_exempt(answered)
+
+
+def _page_of_form(job_id: str = "") -> str:
+    """Return the page on which the button of a form stands: a verdict's, or the paste form's."""
+    return reverse("verdict", args=[job_id]) if job_id else reverse("diagnose")
 
 
 @takes_logs

@@ -38,7 +38,7 @@ def show(client: Client, address: str) -> str:
     response = client.get(address)
     assert response.status_code == HTTPStatus.OK
     assert response["Cache-Control"] == "private, no-store"
-    assert response["X-Robots-Tag"] == "noindex"
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
     return response.text
 
 

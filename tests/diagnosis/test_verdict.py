@@ -63,7 +63,7 @@ def test_page_is_private_and_not_for_search_engines(client: Client, answered: An
     response = client.get(f"/d/{answered(case_log(KILLED)).pk}/")
 
     assert response["Cache-Control"] == "private, no-store"
-    assert response["X-Robots-Tag"] == "noindex"
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
     assert "Set-Cookie" not in response
 
 
