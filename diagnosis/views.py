@@ -112,14 +112,14 @@ def own_forms_only(view: _View[_Request, _Parameters]) -> _View[_Request, _Param
                 HTTPStatus.FORBIDDEN,
                 message="This form was sent from another site.",
                 advice="Open the page here on which its button stands, and send it from there.",
-                form_page=_page_of_form(*args, **kwargs),
+                form_page=_page_of_form(kwargs.get("job_id")),
             )
         return view(request, *args, **kwargs)
 
     return csrf_exempt(answered)
 
 
-def _page_of_form(job_id: str = "") -> str:
+def _page_of_form(job_id: object) -> str:
     """Return the page on which the button of a form stands: a verdict's, or the paste form's."""
     return reverse("verdict", args=[job_id]) if job_id else reverse("diagnose")
 
