@@ -55,7 +55,7 @@ MIDDLEWARE = [
     "denpex.headers.SecurityHeadersMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "denpex.uploads.SmallRequestsMiddleware",
-    "django.contrib.sessions.middleware.SessionMiddleware",
+    "denpex.session_keys.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",

@@ -39,6 +39,10 @@ class Answer:
     owned: bool = False
     shared: bool = False
 
+    def file(self, number: int) -> store.KeptFile | None:
+        """Return what is known of a file of the log, counted from 1; None where there is none."""
+        return self.about.files[number - 1] if 0 < number <= len(self.about.files) else None
+
     @property
     def verdict(self) -> dict[str, Any]:
         """The verdict in the shape of `verdict.schema.json`."""

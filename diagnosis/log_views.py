@@ -18,7 +18,8 @@ from diagnosis.log_reader import LogReader
 from diagnosis.log_search import MOST_HITS, lines_holding, search
 from diagnosis.presentation import LogLinks
 from diagnosis.store import KeptFile
-from diagnosis.views import find, gone, private
+from diagnosis.views import find, no_such_file, not_there, private
+from diagnosis.visible import visible
 
 __all__ = ["log_lines", "log_page", "log_search"]
 
@@ -27,6 +28,7 @@ _CHARACTERS = 2000
 # In percent of the strip beside a page of the log: 24 pixels of four fifths of a phone's window.
 _GUTTER_APART = 5.0
 _MOST_WORDS = 200
+_LONGEST_ASKED = 40
 # Marks in the strip beside a page; more of them would be one block.
 _MOST_FOUND = 100
 _NUMBER = re.compile(r"[1-9]\d{0,8}")
@@ -48,12 +50,13 @@ class Part:
 def log_page(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """Show a part of one file: that with the line asked for, or with the first of a run of them."""
     answer = find(request, job_id)
-    file = _file(answer, number)
+    file = answer.file(number) if isinstance(answer, Answer) else None
     if not isinstance(answer, Answer) or file is None:
-        return gone(request, job_id)
+        return no_such_file(request, job_id, answer, number)
     verdict = answer.shown_verdict
     reader = _reader(answer)
-    chosen = _chosen(request)
+    asked = _asked(request)
+    chosen = _chosen(asked)
     part = _part(file, chosen.start)
     links = LogLinks(answer.id, reader.names, frozenset((file.name, n) for n in part.numbers))
     words = request.GET.get("q", "")[:_MOST_WORDS]
@@ -66,6 +69,7 @@ def log_page(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
         "file": file,
         "number": number,
         "part": part,
+        "objection": _objection(asked, chosen, file),
         "lines": excerpts.rows(file.name, part.numbers, chosen, _CHARACTERS),
         "gutter": stand_for(file, marked, [part.numbers], links.to, _GUTTER_APART),
         "characters": _CHARACTERS,
@@ -79,11 +83,14 @@ def log_page(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
 def log_lines(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """Return what a gap between lines of the verdict page becomes when a part of it is opened."""
     answer = find(request, job_id)
-    file = _file(answer, number)
+    file = answer.file(number) if isinstance(answer, Answer) else None
+    if not isinstance(answer, Answer) or file is None:
+        return no_such_file(request, job_id, answer, number)
     gap, part = _run(request.GET.get("gap", "")), _run(request.GET.get("part", ""))
-    is_part = bool(part) and gap.start <= part.start and part.stop <= gap.stop
-    if not isinstance(answer, Answer) or file is None or not is_part or len(part) > MOST_LINES:
-        return gone(request, job_id)
+    if not _is_part(part, gap, file):
+        what = "The address names no lines that open here"
+        why = f"A gap of the verdict page opens by up to {MOST_LINES:,} lines that the file has."
+        return not_there(request, job_id, answer, what, why)
     excerpts = Excerpts(_reader(answer), _evidence(answer.shown_verdict))
     ctx = {
         "answer": answer,
@@ -100,7 +107,7 @@ def log_search(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Show the lines of all files that hold some words."""
     answer = find(request, job_id)
     if not isinstance(answer, Answer):
-        return gone(request, job_id)
+        return not_there(request, job_id, answer, "", "")
     words = request.GET.get("q", "").strip()[:_MOST_WORDS]
     found = search(_reader(answer), words)
     ctx = {
@@ -112,13 +119,6 @@ def log_search(request: HttpRequest, job_id: str) -> HttpResponseBase:
         "links": LogLinks(answer.id, tuple(file.name for file in answer.about.files)),
     }
     return render(request, "diagnosis/log_search.html", ctx)
-
-
-def _file(answer: object, number: int) -> KeptFile | None:
-    """Return a file of the answer, counted from 1; None where there is none."""
-    if not isinstance(answer, Answer) or not 0 < number <= len(answer.about.files):
-        return None
-    return answer.about.files[number - 1]
 
 
 def _reader(answer: Answer) -> LogReader:
@@ -143,12 +143,38 @@ def _part(file: KeptFile, line: int) -> Part:
     )
 
 
-def _chosen(request: HttpRequest) -> range:
-    """Return the lines that the address asks for: `?line=7`, or `?lines=7-9`."""
-    line = request.GET.get("line", "").strip()
-    if _NUMBER.fullmatch(line):
-        return range(int(line), int(line) + 1)
-    return _run(request.GET.get("lines", ""))
+def _asked(request: HttpRequest) -> str:
+    """Return the lines that the address asks for: `?line=7`, or `?lines=7-9`; "" where none."""
+    return request.GET.get("line", "").strip() or request.GET.get("lines", "").strip()
+
+
+def _chosen(asked: str) -> range:
+    """Read "7" or "7-9" as lines; an empty range where it says something else."""
+    if _NUMBER.fullmatch(asked):
+        return range(int(asked), int(asked) + 1)
+    return _run(asked)
+
+
+def _objection(asked: str, chosen: range, file: KeptFile) -> str:
+    """Say which of the lines asked for the file does not have; "" where it has them all."""
+    if not asked or (chosen and chosen.stop - 1 <= file.lines):
+        return ""
+    named = visible(asked if len(asked) <= _LONGEST_ASKED else f"{asked[:_LONGEST_ASKED]}…")
+    if not chosen:
+        return f"“{named}” is no line number: the file's beginning is shown."
+    if chosen.start <= file.lines:
+        return f"Of the lines {named} the file has those up to line {file.lines}."
+    none_of = "is no line" if len(chosen) == 1 else "are no lines"
+    return f"There {none_of} {named}: the file's end is shown."
+
+
+def _is_part(part: range, gap: range, file: KeptFile) -> bool:
+    """Say whether a run of lines of the file lies in a gap and is short enough to open."""
+    return (
+        0 < len(part) <= MOST_LINES
+        and gap.start <= part.start
+        and part.stop <= gap.stop <= file.lines + 1
+    )
 
 
 def _run(text: str) -> range:

@@ -270,7 +270,7 @@ class LogLinks:
 
 @dataclass(frozen=True, slots=True)
 class VerdictPage:
-    """Everything that the page of a verdict says."""
+    """Everything that the page of a verdict says; `absent` are the ranks of which no line is."""
 
     answer: Answer
     verdict: Mapping[str, Any]
@@ -293,7 +293,9 @@ class VerdictPage:
     timeline: Timeline | None
     fates: tuple[FateRow, ...]
     fates_have: Mapping[str, bool]
+    absent: str
     skews: str
+    uncompared: str
     asked_about: AskedAbout | None
     links: LogLinks
     many_files: bool
@@ -351,7 +353,8 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
         headline=headline_of(primary.get("summary", "")),
         telling=_telling(evidence, place),
         has_short_page=_has_short_page(primary.get("failure") or {}),
-        confidence=CONFIDENCES.get(primary.get("confidence", ""), ""),
+        # Of what names no failure, it would be confidence in nothing.
+        confidence=CONFIDENCES[primary["confidence"]] if primary.get("failure") else "",
         rank_basis=RANK_BASES.get(primary.get("rank_basis") or "", ""),
         placeholders=tuple(each for each in open_in_fix if not MASKED.fullmatch(each)),
         masked_in_fix=tuple(each for each in open_in_fix if MASKED.fullmatch(each)),
@@ -371,7 +374,11 @@ def present(answer: Answer, *, by_lines: bool = False) -> VerdictPage:
             "happenings": any(row.happenings for row in fates),
             "collectives": any(row.last_collective for row in fates),
         },
+        absent=ranks_in_words(
+            [each["rank"] for each in verdict["ranks"] if each["fate"] == "not_in_this_log"]
+        ),
         skews=_skews(verdict["coverage"]["clock_skew"] or {}),
+        uncompared=_uncompared(drawing.hosts if drawing else (), verdict["coverage"]["clock_skew"]),
         asked_about=_asked_about(answer.asked_about, verdict, titles),
         links=links,
         many_files=len(answer.about.files) > 1,
@@ -499,6 +506,22 @@ def _skews(seconds: Mapping[str, float]) -> str:
     ]
     rest = len(found) - len(named)
     return ", ".join(named) + (f", {rest} more by less" if rest else "")
+
+
+def _uncompared(hosts: Sequence[str], skews: Mapping[str, float] | None) -> str:
+    """Say of which of several hosts nothing in the log tells how far their clocks are apart."""
+    rest = [host for host in hosts if host not in (skews or {})]
+    if len(hosts) < 2 or not rest:
+        return ""
+    if len(rest) == len(hosts):
+        whose = "s of the hosts"
+    elif len(rest) == 1:
+        whose = f" of {rest[0]}"
+    elif len(rest) <= _HOSTS_NAMED:
+        whose = f"s of {', '.join(rest[:-1])} and {rest[-1]}"
+    else:
+        whose = f"s of {len(rest)} of the {len(hosts)} hosts"
+    return f"The clock{whose} could not be compared."
 
 
 def _others(

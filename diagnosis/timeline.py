@@ -138,11 +138,11 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The whole drawing; `clocks_known` says whether the clocks of all hosts were compared."""
+    """The whole drawing; `hosts` are those of its lanes, each once."""
 
     axis: Axis
     lanes: tuple[Lane, ...]
-    clocks_known: bool
+    hosts: tuple[str, ...]
 
     @property
     def height(self) -> int:
@@ -211,9 +211,9 @@ def draw(
         lines_of,
         by_lines=by_lines,
     )
-    hosts = {host for group in groups for host in group.hosts}
+    hosts = tuple(dict.fromkeys(host for group in groups for host in group.hosts))
     lanes = tuple(_lane(row, axis, _TOP + n * _LANE_HEIGHT) for n, row in enumerate(rows))
-    return Timeline(axis, lanes, clocks_known=len(hosts) < 2 or hosts <= skews.keys())
+    return Timeline(axis, lanes, hosts)
 
 
 def ranks_singled_out(verdict: Mapping[str, Any]) -> frozenset[int]:

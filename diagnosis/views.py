@@ -52,6 +52,8 @@ __all__ = [
     "find",
     "gone",
     "log_file",
+    "no_such_file",
+    "not_there",
     "own_forms_only",
     "private",
     "verdict",
@@ -66,6 +68,9 @@ _View = Callable[Concatenate[_Request, _Parameters], HttpResponseBase]
 # A longer text is not sent back with a refusal; the browser's Back button still has it.
 _TEXT_SENT_BACK = 1_000_000
 _DAY_SECONDS = 86_400
+# Read by whoever comes by a posted address, so robots.txt must not forbid to fetch it: what nobody
+# may fetch is listed bare. From there no crawler goes on to the log and the other forms.
+_ROBOTS = "noindex, nofollow"
 _PLAIN_TEXT = "text/plain; charset=utf-8"
 _MARKDOWN = "text/markdown; charset=utf-8"
 
@@ -88,7 +93,7 @@ def private(view: _View[_Request, _Parameters]) -> _View[_Request, _Parameters]:
                 advice="Verdicts are kept there. Reload in half a minute.",
             )
         response.headers["Cache-Control"] = "private, no-store"
-        response.headers["X-Robots-Tag"] = "noindex"
+        response.headers["X-Robots-Tag"] = _ROBOTS
         return response
 
     return answered
@@ -106,11 +111,17 @@ def own_forms_only(view: _View[_Request, _Parameters]) -> _View[_Request, _Param
                 request,
                 HTTPStatus.FORBIDDEN,
                 message="This form was sent from another site.",
-                advice=f"Open {reverse('diagnose')} here and send it again.",
+                advice="Open the page here on which its button stands, and send it from there.",
+                form_page=_page_of_form(kwargs.get("job_id")),
             )
         return view(request, *args, **kwargs)
 
     return csrf_exempt(answered)
+
+
+def _page_of_form(job_id: object) -> str:
+    """Return the page on which the button of a form stands: a verdict's, or the paste form's."""
+    return reverse("verdict", args=[job_id]) if job_id else reverse("diagnose")
 
 
 @takes_logs
@@ -213,7 +224,9 @@ def verdict_markdown(request: HttpRequest, job_id: str) -> HttpResponseBase:
 def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase:
     """Return one file of the masked log as plain text; files count from 1."""
     found = find(request, job_id)
-    data = found.read_file(number - 1) if isinstance(found, Answer) and number else None
+    if not isinstance(found, Answer) or found.file(number) is None:
+        return no_such_file(request, job_id, found, number)
+    data = found.read_file(number - 1)
     if data is None:
         return gone(request, job_id)
     response = HttpResponse(data.decode("utf-8", "replace"), content_type=_PLAIN_TEXT)
@@ -227,7 +240,9 @@ def log_file(request: HttpRequest, job_id: str, number: int) -> HttpResponseBase
 def delete(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Remove log and verdict now. Whoever may read them may."""
     if not _may_delete(request, job_id) or not jobs.delete(job_id):
-        return gone(request, job_id)
+        why = "A sample stays, and of a verdict that is shared its owner alone disposes."
+        found = find(request, job_id)
+        return not_there(request, job_id, found, "This diagnosis is not yours to delete", why)
     return HttpResponseRedirect(reverse("deleted"), status=HTTPStatus.SEE_OTHER)
 
 
@@ -343,6 +358,25 @@ def _account(request: HttpRequest) -> User | None:
 def _seen_by(request: HttpRequest) -> JobQuerySet:
     """Select the jobs whose pages this request may open, if it knows their ids."""
     return Job.objects.all().seen_by(_account(request))
+
+
+def no_such_file(
+    request: HttpRequest, job_id: str, found: Answer | Job | None, number: int
+) -> HttpResponse:
+    """Say that what was found under this id has no file of that number."""
+    files = len(found.about.files) if isinstance(found, Answer) else 0
+    why = "It has one file." if files == 1 else f"Its {files:,} files count from 1."
+    return not_there(request, job_id, found, f"There is no file {number} in this diagnosis", why)
+
+
+def not_there(
+    request: HttpRequest, job_id: str, found: Answer | Job | None, what: str, why: str
+) -> HttpResponse:
+    """Say what a diagnosis has not, and lead to what it has; where it is gone itself, say that."""
+    if found is None:
+        return gone(request, job_id)
+    ctx = {"found": found, "job_id": job_id, "what": what, "why": why}
+    return render(request, "diagnosis/not_there.html", ctx, status=HTTPStatus.NOT_FOUND)
 
 
 def gone(request: HttpRequest, job_id: str) -> HttpResponse:

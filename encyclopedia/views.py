@@ -145,7 +145,8 @@ def feedback(request: HttpRequest, slug: str) -> HttpResponseBase:
             request,
             HTTPStatus.FORBIDDEN,
             message="This answer was sent from another site.",
-            advice="Open the page here and answer again.",
+            advice="Open the page here on which its button stands, and answer there.",
+            form_page=f"{reverse('failure', args=[slug])}#was-it",
         )
     failure = Failure.objects.named(slug)
     if failure is None:

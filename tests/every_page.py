@@ -164,6 +164,8 @@ def _diagnoses() -> Pages:
     yield "log, search", client.get("/d/sample-killed-rank/log/?q=error")
     yield "log, nothing found", client.get("/d/sample-killed-rank/log/?q=zebra")
     yield "log, files", client.get("/d/sample-killed-rank/log/")
+    yield "log, no such line", client.get("/d/sample-killed-rank/log/1/?line=99999")
+    yield "log, no such file", client.get("/d/sample-killed-rank/log/9/")
     yield "feedback", client.get(f"/d/{asked.pk}/feedback/")
     yield "feedback, sent", client.post(f"/d/{asked.pk}/feedback/", {"words": "It was a cable."})
     yield from _states(client)
@@ -185,6 +187,7 @@ def _states(client: Client) -> Pages:
         row = {"tier": ANONYMOUS.key, "log_digest": f"{number:064}", "expires_at": later}
         job = Job.objects.create(**row | fields)
         yield f"job, {name}", client.get(f"/d/{job.pk}/")
+        yield f"log of a job, {name}", client.get(f"/d/{job.pk}/log/")
     yield "job, unknown", client.get("/d/nosuch/")
 
 

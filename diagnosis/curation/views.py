@@ -19,7 +19,7 @@ from denpex.errors import error_page
 from diagnosis.answers import Answer
 from diagnosis.curation.feedback import FeedbackForm, keep
 from diagnosis.curation.models import ExcerptConsent
-from diagnosis.views import find, gone, own_forms_only, private
+from diagnosis.views import find, not_there, own_forms_only, private
 
 __all__ = ["excerpts", "feedback"]
 
@@ -32,7 +32,8 @@ def feedback(request: HttpRequest, job_id: str) -> HttpResponseBase:
     """Take what is said of a verdict, from whoever may read it by an id of their own."""
     answer = find(request, job_id)
     if not isinstance(answer, Answer) or answer.sample or answer.shared:
-        return gone(request, job_id)
+        why = "Of a sample, or of a verdict that somebody shares, there is none to give."
+        return not_there(request, job_id, answer, "This diagnosis takes no feedback", why)
     form = FeedbackForm(request.POST if request.method == "POST" else None)
     ctx = {"form": form, "answer": answer}
     if request.method != "POST":

@@ -20,6 +20,8 @@ __all__ = ["Presence", "Roster", "fates", "read_roster", "words_of_fate"]
 
 # How a rank's own lines begin or mark themselves, with `%d` for the rank.
 _MARKS = (b"[rank%d]", b"[rank %d]", b"[Rank %d]", b"rank%d:", b"rank=%d ", b"[RANK%d]")
+# Settings are printed alike: `lora rank=64 alpha=16` is no rank of the run.
+_LOOSE_MARKS = (b"rank=%d ",)
 _MOST_RANKS = 4096
 _SAMPLE_BYTES = 1 << 18
 _LONGEST_MARK = 16
@@ -37,16 +39,25 @@ class Presence:
 
 @dataclass(frozen=True, slots=True)
 class Roster:
-    """The ranks of the run: `world_size` as announced, `present` those that the log shows."""
+    """The ranks of the run: `world_size` as announced, `present` those that the log shows.
+
+    `highest` is the highest rank that surely is one; -1 where there is none.
+    """
 
     world_size: int | None
     present: Mapping[int, Presence | None]
+    highest: int = -1
 
     @property
     def ranks(self) -> tuple[int, ...]:
-        """Return every rank that must have existed, ascending."""
+        """Return every rank that is announced or shown, ascending: those to judge by."""
         announced = range(self.world_size) if self.world_size else ()
         return tuple(sorted({*self.present, *announced}))
+
+    @property
+    def with_gaps(self) -> tuple[int, ...]:
+        """Return every rank that must have existed, ascending: ranks count from 0 without gaps."""
+        return tuple(sorted({*self.ranks, *range(self.highest + 1)}))
 
 
 def read_roster(log: Log, identities: Identities, events: Sequence[Event]) -> Roster:
@@ -58,12 +69,16 @@ def read_roster(log: Log, identities: Identities, events: Sequence[Event]) -> Ro
     named = {*identities.announced, *(event.subject.rank for event in events)}
     present: dict[int, Presence | None] = {rank: None for rank in named if rank is not None}
     expected = {rank for rank in {*present, *range(world or 0)} if rank < bound}
+    sure = {rank for rank in present if rank < bound}
     for mark in _MARKS:
         for number, text in enumerate(log.texts):
             for rank, (start, last) in _spans_of_ranks(text.data, mark, expected, bound).items():
                 found = Presence(rank, log.line_at(number, start), log.line_at(number, last))
                 present[rank] = _joined(present.get(rank), found)
-    return Roster(world, {rank: found for rank, found in sorted(present.items()) if rank < bound})
+                if mark not in _LOOSE_MARKS:
+                    sure.add(rank)
+    shown = {rank: found for rank, found in sorted(present.items()) if rank < bound}
+    return Roster(world, shown, max(sure, default=-1))
 
 
 def _joined(one: Presence | None, other: Presence) -> Presence:
@@ -129,7 +144,7 @@ def fates(
             _fate(log, roster, identities, rank, words[rank]),
             last_collective=collectives.get(rank),
         )
-        for rank in roster.ranks
+        for rank in roster.with_gaps
     )
 
 
@@ -143,7 +158,9 @@ def words_of_fate(
     told = {end.subject.rank for end in ends if end.told or end.forced or end.signal == SIGTERM}
     ended_well = judgement.root is None and judgement.interrupted is None
     unhurt = "finished" if ended_well else "torn_down"
-    words = {rank: unhurt if rank in roster.present else "not_in_this_log" for rank in roster.ranks}
+    words = {
+        rank: unhurt if rank in roster.present else "not_in_this_log" for rank in roster.with_gaps
+    }
     for fate, ranks in (
         ("torn_down", told),
         ("aborted_by_peer", _failed_otherwise(judgement)),

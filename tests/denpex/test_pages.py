@@ -147,14 +147,28 @@ def test_nothing_is_inline_and_nothing_is_foreign(page: str) -> None:
             assert str(each["href"]).startswith("/static/")
 
 
+# Of a session that is no more, and what no session is called.
+SESSION_COOKIES = (
+    "a1" * 16,
+    "",
+    "x",
+    "somebody",
+    "A" * 32,
+    "a" * 999,
+    '"somebody\\000"',
+    "\u00e4\u00f6",
+)
+
+
 @pytest.mark.parametrize(
     "address", [*PAGES, "/failures/peer-closed.md", "/failures/peer-closed.json"]
 )
-def test_a_public_page_is_the_same_for_everyone(client: Client, address: str) -> None:
+@pytest.mark.parametrize("cookie", SESSION_COOKIES)
+def test_a_public_page_is_the_same_for_everyone(client: Client, address: str, cookie: str) -> None:
     """No cookie, no token, no number: a cache in front of the site may keep it."""
     first = client.get(address)
-    client.cookies["sessionid"] = "somebody"
-    second = client.get(address, headers={"accept-language": "de", "user-agent": "another"})
+    asked = {"accept-language": "de", "user-agent": "another", "cookie": f"sessionid={cookie}"}
+    second = client.get(address, headers=asked)
     assert first.content == second.content
     assert first["ETag"] == second["ETag"]
     for response in (first, second):

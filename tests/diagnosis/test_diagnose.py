@@ -59,7 +59,7 @@ def test_form_is_private_and_not_for_search_engines(client: Client) -> None:
 
     assert response.status_code == HTTPStatus.OK
     assert response["Cache-Control"] == "private, no-store"
-    assert response["X-Robots-Tag"] == "noindex"
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
     assert "3 of 3 left today" in response.text
 
 

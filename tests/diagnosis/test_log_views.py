@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import html
 import re
 from http import HTTPStatus
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from diagnosis import store
 from diagnosis.store import StoreUnavailableError
-from tests.diagnosis.conftest import Answered, case_log
+from tests.diagnosis.conftest import Answered, MakeJob, case_log
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("redis")]
 
@@ -36,7 +38,16 @@ def show(client: Client, address: str) -> str:
     response = client.get(address)
     assert response.status_code == HTTPStatus.OK
     assert response["Cache-Control"] == "private, no-store"
-    assert response["X-Robots-Tag"] == "noindex"
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
+    return response.text
+
+
+def missing(client: Client, address: str) -> str:
+    response = client.get(address)
+    assert response.status_code == HTTPStatus.NOT_FOUND
+    assert response["Cache-Control"] == "private, no-store"
+    assert "expired" not in response.text
+    assert "There is no diagnosis" not in response.text
     return response.text
 
 
@@ -124,15 +135,27 @@ class TestPage:
         assert "<mark>&lt;script&gt;</mark>" in page
         assert "\u202e" not in page
 
-    @pytest.mark.parametrize("path", ["log/0/", "log/2/", "log/1/lines/?gap=1-9&part=1-9x"])
-    def test_what_is_not_there(self, client: Client, answered: Answered, path: str) -> None:
-        response = client.get(f"/d/{answered(CRASH).pk}/{path}")
+    @pytest.mark.parametrize(
+        ("query", "words"),
+        [
+            ("line=99999", "There is no line 99999: the file's end is shown."),
+            ("lines=6000-6009", "There are no lines 6000-6009: the file's end is shown."),
+            ("lines=5000-5009", "Of the lines 5000-5009 the file has those up to line 5002."),
+            ("line=0", "“0” is no line number: the file's beginning is shown."),
+            ("line=%00", "“\N{SYMBOL FOR NULL}” is no line number"),
+            (f"line={'9' * 41}", f"“{'9' * 40}…” is no line number"),
+        ],
+    )
+    def test_line_that_is_not_there_is_said_to_be_none(
+        self, client: Client, answered: Answered, query: str, words: str
+    ) -> None:
+        assert words in text_of(show(client, f"/d/{answered(LONG).pk}/log/1/?{query}"))
 
-        assert response.status_code == HTTPStatus.NOT_FOUND
-
-    @pytest.mark.parametrize("path", ["log/", "log/1/", "log/1/lines/?gap=1-9&part=1-9"])
-    def test_unknown_id(self, client: Client, path: str) -> None:
-        assert client.get(f"/d/nothing/{path}").status_code == HTTPStatus.NOT_FOUND
+    @pytest.mark.parametrize("query", ["", "line=", "line=5002", "lines=1-5002", "q=loss"])
+    def test_line_that_is_there_meets_no_objection(
+        self, client: Client, answered: Answered, query: str
+    ) -> None:
+        assert "callout" not in show(client, f"/d/{answered(LONG).pk}/log/1/?{query}")
 
     def test_store_that_does_not_answer_is_a_503(
         self, client: Client, answered: Answered, monkeypatch: pytest.MonkeyPatch
@@ -150,6 +173,68 @@ class TestPage:
     def test_sample_says_that_it_is_one(self, client: Client) -> None:
         assert "<title>SAMPLE: " in show(client, "/d/sample-killed-rank/log/1/")
         assert "<title>SAMPLE: " in show(client, "/d/sample-killed-rank/log/?q=error")
+
+
+NO_FILE = ("log/0/", "log/2/", "log/0.txt", "log/2.txt", "log/2/lines/?gap=1-2&part=1-2")
+NO_LINES = ("", "?gap=1-9&part=1-9x", "?gap=1-2&part=1-3", "?gap=1-9&part=8-9", "?gap=3-9&part=1-2")
+
+
+class TestNotThere:
+    """A part that a diagnosis has not is never told as the end of the diagnosis."""
+
+    @pytest.mark.parametrize("path", [*NO_FILE, *(f"log/1/lines/{query}" for query in NO_LINES)])
+    def test_the_verdict_is_there_as_before(
+        self, client: Client, answered: Answered, path: str
+    ) -> None:
+        job = answered(CRASH)
+
+        page = missing(client, f"/d/{job.pk}/{path}")
+
+        assert f'<a class="button" href="/d/{job.pk}/">Open the verdict</a>' in page
+        number = re.sub(r"\D", "", path.partition("/lines")[0])
+        told = f"There is no file {number} in this diagnosis" if path in NO_FILE else "no lines"
+        assert told in text_of(page)
+        assert client.get(f"/d/{job.pk}/").status_code == HTTPStatus.OK
+
+    @pytest.mark.parametrize("path", ["log/", "log/1/", "log/1.txt", "log/1/lines/", "feedback/"])
+    @pytest.mark.parametrize(
+        ("state", "words"),
+        [("queued", "no verdict yet"), ("running", "no verdict yet"), ("failed", "failed")],
+    )
+    def test_a_job_without_a_verdict_has_not_expired(
+        self, client: Client, make_job: MakeJob, path: str, state: str, words: str
+    ) -> None:
+        leased = {"lease": "one", "lease_until": timezone.now() + dt.timedelta(hours=1)}
+        job = make_job(state=state, **(leased if state == "running" else {}))
+
+        page = missing(client, f"/d/{job.pk}/{path}")
+
+        assert words in text_of(page)
+        assert f'href="/d/{job.pk}/"' in page
+
+    @pytest.mark.parametrize("form", ["delete/", "feedback/"])
+    def test_a_sample_is_not_gone_because_it_is_nobodys(self, client: Client, form: str) -> None:
+        response = client.post(f"/d/sample-killed-rank/{form}")
+
+        assert response.status_code == HTTPStatus.NOT_FOUND
+        assert 'href="/d/sample-killed-rank/"' in response.text
+        assert "There is no diagnosis" not in response.text
+
+    @pytest.mark.parametrize("path", ["log/", "log/1/", "log/1.txt", "log/1/lines/", "feedback/"])
+    def test_unknown_id(self, client: Client, path: str) -> None:
+        response = client.get(f"/d/nothing/{path}")
+
+        assert response.status_code == HTTPStatus.NOT_FOUND
+        assert "There is no diagnosis at this address" in response.text
+
+    @pytest.mark.parametrize("path", ["log/", "log/1/", "log/1.txt", "log/1/lines/"])
+    def test_expired_id(self, client: Client, make_job: MakeJob, path: str) -> None:
+        job = make_job(state="done", expires_at=timezone.now() - dt.timedelta(minutes=1))
+
+        response = client.get(f"/d/{job.pk}/{path}")
+
+        assert response.status_code == HTTPStatus.NOT_FOUND
+        assert "This diagnosis has expired" in response.text
 
 
 class TestLines:
@@ -186,7 +271,14 @@ class TestLines:
         assert sorted(shown) == list(range(1, 5003))
 
     @pytest.mark.parametrize(
-        "query", ["", "gap=1-9", "gap=1-9&part=5-20", "gap=1-9000&part=1-2001", "gap=x&part=1-2"]
+        "query",
+        [
+            "",
+            "gap=1-9",
+            "gap=1-9&part=5-20",
+            "gap=1-5002&part=1-2001",
+            "gap=5003-5004&part=5003-5004",
+        ],
     )
     def test_what_is_no_part_of_a_gap(self, client: Client, answered: Answered, query: str) -> None:
         response = client.get(f"/d/{answered(LONG).pk}/log/1/lines/?{query}")

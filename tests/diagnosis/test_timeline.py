@@ -272,15 +272,6 @@ def test_where_there_is_nothing_to_see_nothing_is_drawn(of: dict[str, Any]) -> N
     assert timeline.draw(of, group_ranks(of["ranks"]), {"log.txt": 9}, lambda *_place: None) is None
 
 
-def test_clocks_of_several_hosts_that_nothing_compares_are_not_called_known() -> None:
-    ranks = [fate(n, host=f"node-{n}", first_line=n + 1, last_line=n + 9) for n in range(2)]
-    of = verdict(ranks, [evidence(5, 0)], rank=0)
-    compared = of["coverage"] | {"clock_skew": {"node-0": 0.0, "node-1": 3.0}}
-
-    assert not draw(of).clocks_known
-    assert draw(of | {"coverage": compared}).clocks_known
-
-
 def test_a_skewed_clock_is_put_right() -> None:
     ranks = [
         fate(0, "aborted_by_peer", host="node-0", first_line=1, last_line=10),

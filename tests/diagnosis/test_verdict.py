@@ -63,7 +63,7 @@ def test_page_is_private_and_not_for_search_engines(client: Client, answered: An
     response = client.get(f"/d/{answered(case_log(KILLED)).pk}/")
 
     assert response["Cache-Control"] == "private, no-store"
-    assert response["X-Robots-Tag"] == "noindex"
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
     assert "Set-Cookie" not in response
 
 
@@ -376,6 +376,49 @@ def test_axis_can_be_lines_instead(client: Client, answered: Answered) -> None:
     assert "Lines run to the right, not time." in text_of(page)
     assert 'href="?axis=lines#fates">Show it by lines' in show(client, job)
     assert 'href="?#fates">Show it by time' in page
+
+
+def test_ranks_that_are_missing_are_told_in_lanes_table_and_text(
+    client: Client, answered: Answered
+) -> None:
+    """A gap below the highest rank is certain, also where no world size is printed."""
+    spoken = [rank for rank in range(8) if rank not in (4, 5)]
+    log = "".join(f"[rank{rank}]: step {step} loss 0.5\n" for step in range(9) for rank in spoken)
+    log += "[rank2]: Traceback (most recent call last):\n[rank2]: KeyError: 'labels'\n"
+
+    job = answered(log.encode())
+    page = show(client, job)
+
+    assert "6 ranks speak in it. Not in this log: ranks 4–5." in text_of(page)
+    assert re.search(r"lane fate--not_in_this_log.*?lane-name[^>]*>ranks? 4–5<", page)
+    assert "Ranks 4–5: not in this log." in page
+    assert re.search(r'fate--not_in_this_log".*not in this log', page)
+    assert "- 4–5: not in this log" in client.get(f"/d/{job.pk}.md").text
+
+
+@pytest.mark.parametrize(
+    ("skews", "words", "not_told"),
+    [
+        (None, "The clocks of the hosts could not be compared.", "corrected"),
+        ({"node-0": 0.0, "node-1": 3.0}, "The clocks of node-2 and node-3 could not", "the hosts"),
+        ({"node-0": 0.0, "node-1": 0.0}, "The clocks of node-2 and node-3 could not", "corrected"),
+        ({f"node-{n}": 0.5 * n for n in range(3)}, "The clock of node-3 could not", "the hosts"),
+        ({f"node-{n}": 0.5 * n for n in range(4)}, "Clocks corrected:", "could not be compared"),
+    ],
+    ids=["none", "two of four", "two that agree", "all but one", "all"],
+)
+def test_caption_tells_which_clocks_were_not_compared(
+    client: Client, told: Told, skews: dict[str, float] | None, words: str, not_told: str
+) -> None:
+    log = b"".join(b"2026-11-30 06:00:%02d [rank%d]: step 1\n" % (n, n % 4) for n in range(40))
+    ranks = [fate(n, host=f"node-{n}", first_line=n + 1, last_line=n + 37) for n in range(4)]
+    coverage = verdict()["coverage"] | {"clock_skew": skews}
+
+    page = show(client, told(verdict(ranks, [evidence(9, 0)], rank=0, coverage=coverage), log))
+
+    caption = text_of(page.partition('<figcaption class="count">')[2].partition("</fig")[0])
+    assert words in caption
+    assert not_told not in caption
 
 
 def test_clocks_that_run_apart_are_told(client: Client, answered: Answered) -> None:

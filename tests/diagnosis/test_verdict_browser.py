@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import re
 from collections.abc import Iterator
 from urllib.parse import urlsplit
@@ -13,7 +14,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from denpex.processes import Child
 from tests.diagnosis.conftest import Answered, MakeJob, Told, case_log
-from tests.diagnosis.verdicts import evidence, verdict
+from tests.diagnosis.verdicts import consequence, evidence, fate, verdict
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -378,3 +379,96 @@ def test_line_that_is_asked_for_is_read_to_its_end_on_a_phone(narrow_page: Page)
 
     expect(code).to_be_in_viewport()
     assert code.evaluate(hidden) == 0
+
+
+@pytest.fixture
+def reasoned(told: Told) -> str:
+    """Return the address of a verdict whose every line is long, and whose log is behind stamps."""
+    long = f"{STAMPED} RuntimeError: {'x' * 30} and {'y' * 60}, which is why it ended here"
+    log = "".join(f"{STAMPED} step {n}: the loss is 0.51, the rate 0.0003\n" for n in range(99))
+    lines = log.splitlines()
+    lines[49] = lines[79] = long
+    of = verdict(
+        [fate(3, "initiated", first_line=1, last_line=99)],
+        [evidence(50, 3, text=long)],
+        rank=3,
+        consequences=[consequence("peer-closed", 80, 3)],
+    )
+    return f"/d/{told(of, chr(10).join(lines).encode()).pk}/"
+
+
+STAMPED = "2026-11-30T03:04:10.000 node-124.lab.example (Worker pid=12345, ip=10.0.0.17) [rank3]:"
+BOX = (
+    "element => (({x, y, right, bottom}) => [x, y, right, bottom])(element.getBoundingClientRect())"
+)
+
+
+@pytest.mark.parametrize("width", [390, 768, 1440, 1600, 1920, 2560])
+def test_log_stands_beside_the_verdict_where_there_is_room(
+    browser: Browser, site: str, width: int
+) -> None:
+    with opened(browser, site, width) as page:
+        page.goto(SAMPLE)
+        answer, log, fix, why = (
+            page.locator(f"section:has(> #{name})").first
+            for name in ("verdict", "evidence", "fix", "why")
+        )
+        x, y, right, bottom = log.evaluate(BOX)
+        below = why.evaluate(BOX)[1]
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        if width < 1600:
+            assert (x, y > fix.evaluate(BOX)[3], below > bottom) == (
+                answer.evaluate(BOX)[0],
+                True,
+                True,
+            )
+            return
+        assert x > answer.evaluate(BOX)[2]
+        assert right <= width
+        # The other sections stand as close to each other as they do without it.
+        assert 40 < below - fix.evaluate(BOX)[3] < 50
+
+        page.get_by_role("heading", name="What was masked").scroll_into_view_if_needed()
+        page.evaluate("scrollTo(0, document.documentElement.scrollHeight / 2)")
+        _x, y, _right, bottom = log.evaluate(BOX)
+        assert y >= 0
+        assert bottom <= 800
+        page.evaluate("scrollTo(0, 0)")
+        page.get_by_role("link", name="line 205").first.click()
+        expect(page.locator("#L205 > .log-number")).to_be_in_viewport(ratio=1)
+
+
+def test_verdict_that_is_shorter_than_its_log_is_not_pulled_apart(
+    browser: Browser, site: str, told: Told
+) -> None:
+    of = verdict([], [evidence(20 * n, 0) for n in range(1, 6)], rank=0)
+    job = told(of, b"step 1 loss 0.5\n" * 120)
+    with opened(browser, site, 1920) as page:
+        page.goto(f"/d/{job.pk}/")
+        sections = page.locator("main > section:not(.beside)").evaluate_all(
+            f"all => all.map({BOX}).map(([, y, , bottom]) => [y, bottom])"
+        )
+        gaps = [next_[0] - one[1] for one, next_ in itertools.pairwise(sections)]
+        assert max(gaps) < 50
+
+
+def test_lines_around_the_evidence_are_read_to_their_message_on_a_phone(
+    narrow_page: Page, reasoned: str
+) -> None:
+    narrow_page.goto(reasoned)
+    for code in narrow_page.locator(".log li > code").all():
+        assert code.evaluate("code => code.scrollHeight <= code.clientHeight + 1")
+
+
+@pytest.mark.parametrize("width", [390, 720])
+def test_lines_are_printed_to_their_end(
+    browser: Browser, site: str, reasoned: str, width: int
+) -> None:
+    with opened(browser, site, width) as page:
+        page.goto(reasoned)
+        page.emulate_media(media="print")
+        for code in page.locator(".log li > code, .telling, .failure-item-message").all():
+            assert code.evaluate(
+                "({scrollHeight, clientHeight, scrollWidth, clientWidth}) =>"
+                " scrollHeight <= clientHeight + 1 && scrollWidth <= clientWidth + 1"
+            )

@@ -36,7 +36,7 @@ def written(client: Client, job_id: str) -> str:
     assert response.status_code == HTTPStatus.OK
     assert response["Content-Type"] == "text/markdown; charset=utf-8"
     assert response["Cache-Control"] == "private, no-store"
-    assert response["X-Robots-Tag"] == "noindex"
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
     return response.text
 
 
@@ -53,6 +53,27 @@ def test_it_works(client: Client, answered: Answered, failures: None) -> None:
     )
     assert "collect next: `grep -w oom_kill /proc/vmstat` on the node" in text
     assert "- 6 (localhost): failed first" in text
+
+
+@pytest.mark.parametrize(
+    ("log", "label"),
+    [
+        (b"GGUF is how this file begins, and the engine knows what such files are\n", "Unreadable"),
+        (b"step 1\n" * 9 + b"KeyboardInterrupt\n", "No failure seen"),
+        (b"INFO step 1 loss 3.0\n" * 60, "No failure seen"),
+        (b"[rank2]: zephyr.loom.KernelError: WOVEN_TWICE\n" * 3, "Unrecognised"),
+    ],
+    ids=["no log", "stopped", "healthy", "unknown"],
+)
+def test_no_confidence_is_told_where_no_failure_is_named(
+    client: Client, answered: Answered, log: bytes, label: str
+) -> None:
+    job = answered(log)
+
+    text, page = written(client, job.pk), client.get(f"/d/{job.pk}/").text
+
+    assert f"**{label}.**" in text
+    assert "confidence" not in text + page.lower()
 
 
 def test_what_speaks_for_all_possibilities_alike_is_said_once(client: Client, told: Told) -> None:

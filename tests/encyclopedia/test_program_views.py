@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from urllib.robotparser import RobotFileParser
 from xml.etree import ElementTree as ET
 
 import jsonschema
@@ -140,8 +141,25 @@ def test_every_address_of_the_sitemap_is_a_page_of_its_own(client: Client) -> No
 def test_robots_are_led_to_the_sitemap_and_away_from_what_is_nobody_elses(client: Client) -> None:
     text = client.get("/robots.txt").content.decode()
     assert f"Sitemap: {ORIGIN}/sitemap.xml" in text
-    assert "Disallow: /d/\n" in text
+    assert "Disallow: /account/\n" in text
     assert "Disallow: /\n" not in text
+
+
+@pytest.mark.parametrize("form", ["/", ".json", ".md", "/log/", "/log/1/", "/log/1.txt", "/log/9/"])
+@pytest.mark.parametrize("answer", ["sample-killed-rank", "nosuch"])
+def test_robots_may_read_that_a_verdict_is_not_to_be_listed(
+    client: Client, redis: object, answer: str, form: str
+) -> None:
+    """What robots.txt forbids to fetch can be listed all the same, by its address alone."""
+    rules = RobotFileParser()
+    rules.parse(client.get("/robots.txt").text.splitlines())
+    address = f"/d/{answer}{form}"
+
+    assert rules.can_fetch("*", f"{ORIGIN}{address}")
+    assert not rules.can_fetch("*", f"{ORIGIN}/account/history/")
+    response = client.get(address)
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
+    assert response["Cache-Control"] == "private, no-store"
 
 
 def test_the_feed_lists_what_changed_last(client: Client) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from diagnosis.engine import Compiled, LogFile, diagnose
 from tests.diagnosis.engine.logs import announced, elastic_failed, of_rank, steps
 
@@ -70,6 +72,35 @@ def test_who_waited_in_vain_is_not_called_stopped(compiled: Compiled) -> None:
         "initiated",
         "stalled_waiting",
     ]
+
+
+ABSENT = (None, None, "not_in_this_log")
+
+
+@pytest.mark.parametrize("announcement", ["", "world size 6\n"], ids=["no world size", "one"])
+def test_ranks_below_the_highest_that_say_nothing_are_told(
+    compiled: Compiled, announcement: str
+) -> None:
+    log = announcement + "\n".join((steps(1, 9, rank=1), steps(1, 9, rank=5), ""))
+    log += of_rank(3, "KeyError: 'x'")
+    fates = spoken(compiled, log)
+    assert list(fates) == list(range(6))
+    assert [rank for rank, told in fates.items() if told == ABSENT] == [0, 2, 4]
+
+
+def test_no_world_size_is_claimed_of_ranks_that_are_missing(compiled: Compiled) -> None:
+    log = "\n".join((steps(1, 9, rank=0), of_rank(1022, "KeyError: 'x'"), steps(1, 9, rank=1023)))
+    verdict = diagnose([LogFile("run.log", log.encode())], compiled)
+    assert (verdict.coverage.ranks_seen, verdict.coverage.world_size) == (3, None)
+    assert sum(each.fate == "not_in_this_log" for each in verdict.ranks) == 1021
+    assert verdict.primary.rank == 1022
+
+
+def test_setting_that_is_called_rank_makes_no_ranks(compiled: Compiled) -> None:
+    log = "\n".join(
+        (steps(1, 9, rank=0), "adapter: rank=64 alpha=128", of_rank(1, "KeyError: 'x'"))
+    )
+    assert ABSENT not in spoken(compiled, log).values()
 
 
 def test_ranks_that_fail_alike_are_all_of_them_first(compiled: Compiled) -> None:

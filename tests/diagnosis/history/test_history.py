@@ -41,7 +41,7 @@ def test_it_works(as_alice: Client, alice: User, diagnosed: Diagnosed) -> None:
     assert "No failure of the catalogue" not in response.text
     assert "12 November 2026, 23:59 UTC" in response.text
     assert response["Cache-Control"] == "private, no-store"
-    assert response["X-Robots-Tag"] == "noindex"
+    assert response["X-Robots-Tag"] == "noindex, nofollow"
 
 
 def test_an_empty_history_says_how_it_fills(as_alice: Client) -> None:

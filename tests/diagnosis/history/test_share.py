@@ -21,7 +21,7 @@ def test_it_works(as_alice: Client, alice: User, client: Client, diagnosed: Diag
     shared = client.get(path)
     assert shared.status_code == 200
     assert "Somebody shares this verdict with you" in shared.text
-    assert shared["X-Robots-Tag"] == "noindex"
+    assert shared["X-Robots-Tag"] == "noindex, nofollow"
     assert shared["Cache-Control"] == "private, no-store"
     assert 'content="noindex"' in shared.text
     assert client.get(f"/d/{entry.share_key}.json").text == entry.verdict
