@@ -15,7 +15,7 @@ _LONGEST_MESSAGE = 75
 _LEAST_OF_NAME = 16
 _DRIVER = "NVIDIA driver"
 _SIDE_REMARK = re.compile(r"[,:;(]\s?")
-_LOOSE_END = " .,:;(="
+_LOOSE_END = " .,:;(=…"
 _CUT = " …"
 
 

@@ -18,6 +18,7 @@ from encyclopedia import index
 from encyclopedia.catalogue import SEVERITIES, SHORT_PAGE
 from encyclopedia.categories import CATEGORY_NAMES
 from encyclopedia.codes import Kind, compact
+from encyclopedia.messages import ANY_VALUE
 
 __all__ = ["Alias", "Code", "Failure", "Feedback", "LoadedCatalogue", "LookAlike", "SectionRow"]
 
@@ -118,8 +119,13 @@ class FailureQuerySet(models.QuerySet["Failure"]):
         )
 
     def stated_in(self, text: str) -> Self:
-        """List the failures whose message stands in `text`, the longest message first."""
-        printing = self.listed().exclude(message="").annotate(text=Value(text))
+        """List the failures whose message stands in `text`, the longest message first.
+
+        Where a message leaves a value open, the value may decide: a signature looks at it, and
+        words alone say nothing.
+        """
+        fixed = self.listed().exclude(message="").exclude(message__contains=ANY_VALUE)
+        printing = fixed.annotate(text=Value(text))
         return printing.filter(text__icontains=F("message")).order_by(
             Length("message").desc(), "slug"
         )

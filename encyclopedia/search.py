@@ -18,6 +18,7 @@ from diagnosis.engine.hypotheses import UNDECIDED
 from diagnosis.preloaded import compiled
 from encyclopedia import index, spelling
 from encyclopedia.codes import Kind, code_in_text, key_of, kind_of
+from encyclopedia.messages import ANY_VALUE
 from encyclopedia.models import Code, Failure, FailureQuerySet
 
 __all__ = ["LONGEST_QUERY", "MOST_CHARACTERS", "SearchResult", "UnknownCode", "find", "suggest"]
@@ -125,6 +126,8 @@ def _named(query: str) -> Failure | None:
         return None
     slug = query.lower().replace(" ", "-")
     named = Q(slug=slug) | Q(title__iexact=query) | Q(aliases__slug=slug)
+    if ANY_VALUE in query:  # copied from a page, since no program prints it
+        named |= Q(message=query)
     return _coded(query) or Failure.objects.filter(named).first()
 
 

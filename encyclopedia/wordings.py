@@ -12,6 +12,7 @@ from diagnosis.engine.anchors import pattern_of
 from diagnosis.engine.envelope_files import load_envelopes
 from diagnosis.engine.sources import Envelopes
 from encyclopedia.catalogue import Failure, Signature
+from encyclopedia.messages import place_in
 
 __all__ = ["telling_line", "wordings"]
 
@@ -37,7 +38,7 @@ def telling_line(failure: Failure) -> str:
     if not message:
         return min(wordings(failure), key=len, default="")
     lines = _lines_with(message, failure)
-    early = [line for line in lines if line.lower().find(message.lower()) <= _FURTHEST]
+    early = [line for line in lines if place_in(line.lower(), message.lower()) <= _FURTHEST]
     fitting = early or ([] if message[:1].isupper() else lines)
     return min(fitting, key=len, default=message)[:_LONGEST]
 
@@ -45,7 +46,7 @@ def telling_line(failure: Failure) -> str:
 def _lines_with(message: str, failure: Failure) -> list[str]:
     texts = (text for signature in failure.signatures for text in signature.matches)
     lines = (line for text in texts for line in text.splitlines())
-    return [_bare(line) for line in lines if message.lower() in line.lower()]
+    return [_bare(line) for line in lines if place_in(line.lower(), message.lower()) >= 0]
 
 
 def _bare(line: str) -> str:

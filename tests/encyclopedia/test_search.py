@@ -62,6 +62,26 @@ def test_a_line_that_holds_the_message_states_its_failure() -> None:
     assert "scratch-disk-full" not in [failure.slug for failure in result.hits]
 
 
+def test_a_message_that_leaves_a_value_open_is_stated_by_no_words_alone(
+    small_catalogue: Catalogue,
+) -> None:
+    disk = small_catalogue.failures["scratch-disk-full"]
+    open_message = replace(disk, message="… left on device")
+    sync.load_failures(Catalogue({**small_catalogue.failures, disk.slug: open_message}))
+    assert find("rank 3 has 4 GiB left on device").stated == ()
+    assert found("… left on device")[0] == disk.slug
+
+
+@pytest.mark.django_db
+def test_a_message_with_an_open_value_finds_its_page_as_its_page_gives_it() -> None:
+    catalogue = load()
+    sync.load_failures(catalogue)
+    given = [each for each in catalogue if "…" in (each.message or "")]
+    assert len(given) > 10
+    for failure in given:
+        assert found(failure.message or "")[0] == failure.slug
+
+
 # The engine
 
 
