@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ANY_VALUE", "place_in", "values_of_one_run"]
+__all__ = ["ANY_VALUE", "cut_at_a_word", "place_in", "values_of_one_run"]
 
 ANY_VALUE = "…"
+_CUT = " …"
+_LOOSE_END = " .,:;(=…"
 
 # What differs from run to run, by its shape. An `errno`, a version or a code is no such value.
 _VALUES = re.compile(
@@ -34,6 +36,14 @@ def place_in(text: str, message: str) -> int:
         begin = found if begin < 0 else begin
         at = found + len(part)
     return begin
+
+
+def cut_at_a_word(text: str, room: int) -> str:
+    """Return `text`, or as many of its words as there is room for, and a mark that it was cut."""
+    if len(text) <= room:
+        return text
+    words = text[: room - len(_CUT)].rsplit(" ", 1)[0].rstrip(_LOOSE_END)
+    return words + _CUT
 
 
 def values_of_one_run(message: str) -> list[str]:

@@ -18,7 +18,6 @@ from encyclopedia import index
 from encyclopedia.catalogue import SEVERITIES, SHORT_PAGE
 from encyclopedia.categories import CATEGORY_NAMES
 from encyclopedia.codes import Kind, compact
-from encyclopedia.messages import ANY_VALUE
 
 __all__ = ["Alias", "Code", "Failure", "Feedback", "LoadedCatalogue", "LookAlike", "SectionRow"]
 
@@ -119,15 +118,10 @@ class FailureQuerySet(models.QuerySet["Failure"]):
         )
 
     def stated_in(self, text: str) -> Self:
-        """List the failures whose message stands in `text`, the longest message first.
-
-        Where a message leaves a value open, the value may decide: a signature looks at it, and
-        words alone say nothing.
-        """
-        fixed = self.listed().exclude(message="").exclude(message__contains=ANY_VALUE)
-        printing = fixed.annotate(text=Value(text))
-        return printing.filter(text__icontains=F("message")).order_by(
-            Length("message").desc(), "slug"
+        """List the failures that words of `text` state, those with the longest message first."""
+        printing = self.listed().exclude(stated_by="").annotate(text=Value(text))
+        return printing.filter(text__icontains=F("stated_by")).order_by(
+            Length("stated_by").desc(), "slug"
         )
 
     def related_to(self, failure: Failure) -> Self:
@@ -146,6 +140,7 @@ class Failure(models.Model):
     tags = ArrayField(models.TextField(), default=list)
     systems = ArrayField(models.TextField(), default=list)
     message = models.TextField(blank=True)  # the fixed part of what it prints
+    stated_by = models.TextField(blank=True)  # the message, where its words alone state the failure
     line = models.TextField(blank=True)  # the line that lists show
     wordings = ArrayField(models.TextField(), default=list)  # lines that it prints
     page_title = models.TextField()
