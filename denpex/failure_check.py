@@ -329,9 +329,9 @@ def _match_faults(failure: Failure, role: str, told: _Told, catalogue: Catalogue
 
 
 def _is_tied(failure: Failure, told: _Told) -> bool:
-    """Say whether words cannot tell it from a look-alike: probable, with it as a hypothesis."""
+    """Say whether words cannot tell it from a look-alike, and the verdict is open for it."""
     return (
-        told.outcome == "probable"
+        told.outcome in ("probable", "symptom_only")
         and told.others.get(failure.slug) == "hypothesis"
         and told.primary in {each.slug for each in failure.looks_like}
     )

@@ -192,7 +192,7 @@ class Failure:
     references: tuple[Reference, ...]
     reviewed: dt.date
     sections: tuple[Section, ...]
-    message: str | None = None  # the fixed part of what it prints, as people search for it
+    message: str | None = None  # the fixed part of what it prints, … where a run has its own value
     codes: tuple[str, ...] = ()  # Xid 79, exit 137, SIGBUS: each is a short address of the page
 
     def section(self, heading: str) -> str | None:

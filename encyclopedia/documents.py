@@ -12,6 +12,7 @@ from pathlib import Path
 from django.conf import settings
 from django.urls import reverse
 
+from encyclopedia.code_names import names_as_code
 from encyclopedia.gate import INVITATION, gated_headings, readable_sections
 from encyclopedia.models import Failure
 from encyclopedia.page import ROLES
@@ -91,7 +92,7 @@ def failure_as_markdown(failure: Failure, *, whole: bool) -> str:
             for section in readable_sections(failure, whole=whole)
         ),
         "## Fix in one line",
-        placeholders_as_code(failure.fix["summary"]),
+        placeholders_as_code(names_as_code(failure.fix["summary"])),
         *_commands(failure),
         *((f"{', '.join(gated)}: {INVITATION}",) if gated else ()),
         "## References",

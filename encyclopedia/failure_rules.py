@@ -23,6 +23,7 @@ from encyclopedia.catalogue import (
 )
 from encyclopedia.codes import compact, key_of
 from encyclopedia.failure_file import Where, line_of, with_fences
+from encyclopedia.messages import ANY_VALUE, place_in, values_of_one_run
 from encyclopedia.system_names import ONE_NAME
 
 __all__ = ["problems"]
@@ -168,11 +169,13 @@ def _message_problems(failure: Failure) -> Iterator[_Finding]:
         yield ("message",), "message stands in none of the texts among matches"
     if failure.message.endswith(_OPEN_ENDS):
         yield ("message",), "message stops in mid-sentence: end it with a word, or go on"
+    for value in values_of_one_run(failure.message):
+        yield ("message",), f"message holds {value!r} of one run: write {ANY_VALUE} in its place"
 
 
 def _is_printed(message: str, failure: Failure) -> bool:
     texts = (text for signature in failure.signatures for text in signature.matches)
-    return bool(message) and any(message in text for text in texts)
+    return any(place_in(line, message) >= 0 for text in texts for line in text.splitlines())
 
 
 def _signature_problems(failure: Failure) -> Iterator[_Finding]:

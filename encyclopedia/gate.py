@@ -32,8 +32,7 @@ __all__ = [
 
 # The one line that says what an account gives.
 INVITATION = (
-    "A free account opens the full steps on every page, the prevention and the code, and keeps your"
-    " verdicts."
+    "A free account opens the full steps and the prevention on every page, and keeps your verdicts."
 )
 
 # What each section is called where a page says what an account adds to it.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from encyclopedia.catalogue import Failure
+from encyclopedia.messages import cut_at_a_word
 
 __all__ = ["LONGEST_TITLE", "page_title"]
 
@@ -15,8 +16,6 @@ _LONGEST_MESSAGE = 75
 _LEAST_OF_NAME = 16
 _DRIVER = "NVIDIA driver"
 _SIDE_REMARK = re.compile(r"[,:;(]\s?")
-_LOOSE_END = " .,:;(="
-_CUT = " …"
 
 
 def page_title(failure: Failure) -> str:
@@ -28,7 +27,7 @@ def page_title(failure: Failure) -> str:
     technology = _technology(failure)
     if not message.lower().startswith(technology.lower().split()[0]):
         message = f"{technology}: {message}"
-    title = _cut(message, _LONGEST_MESSAGE)
+    title = cut_at_a_word(message, _LONGEST_MESSAGE)
     if failure.title in message:
         return title
     name = _name(failure.title, LONGEST_TITLE - len(title) - len(" · "))
@@ -47,12 +46,4 @@ def _name(title: str, room: int) -> str:
     first_part = _SIDE_REMARK.split(title)[0].strip()
     if _LEAST_OF_NAME <= len(first_part) <= room:
         return first_part
-    return _cut(title, room) if room >= _LEAST_OF_NAME else ""
-
-
-def _cut(text: str, room: int) -> str:
-    """Return `text`, or as many of its words as there is room for, and a mark that it was cut."""
-    if len(text) <= room:
-        return text
-    words = text[: room - len(_CUT)].rsplit(" ", 1)[0].rstrip(_LOOSE_END)
-    return words + _CUT
+    return cut_at_a_word(title, room) if room >= _LEAST_OF_NAME else ""

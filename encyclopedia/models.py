@@ -118,10 +118,10 @@ class FailureQuerySet(models.QuerySet["Failure"]):
         )
 
     def stated_in(self, text: str) -> Self:
-        """List the failures whose message stands in `text`, the longest message first."""
-        printing = self.listed().exclude(message="").annotate(text=Value(text))
-        return printing.filter(text__icontains=F("message")).order_by(
-            Length("message").desc(), "slug"
+        """List the failures that words of `text` state, those with the longest message first."""
+        printing = self.listed().exclude(stated_by="").annotate(text=Value(text))
+        return printing.filter(text__icontains=F("stated_by")).order_by(
+            Length("stated_by").desc(), "slug"
         )
 
     def related_to(self, failure: Failure) -> Self:
@@ -140,6 +140,7 @@ class Failure(models.Model):
     tags = ArrayField(models.TextField(), default=list)
     systems = ArrayField(models.TextField(), default=list)
     message = models.TextField(blank=True)  # the fixed part of what it prints
+    stated_by = models.TextField(blank=True)  # the message, where its words alone state the failure
     line = models.TextField(blank=True)  # the line that lists show
     wordings = ArrayField(models.TextField(), default=list)  # lines that it prints
     page_title = models.TextField()

@@ -33,6 +33,9 @@ class Block:
 _TEMPLATES = "encyclopedia/blocks"
 _SECTION = f"{_TEMPLATES}/_section.html"
 
+# Sections for one role each: of several, a reader opens their own.
+_ROLE_SECTIONS = ("On call", "Engineer", "Executive")
+
 # A section of the file by its heading, or a block of our own made of the front matter.
 _ORDER: Sequence[str | Block] = (
     "Quick answer",
@@ -48,6 +51,7 @@ _ORDER: Sequence[str | Block] = (
     "Prevent",
     "Code",
     Block("your-role", "In your role", f"{_TEMPLATES}/_roles.html"),
+    *_ROLE_SECTIONS,
     Block("facts", "At a glance", f"{_TEMPLATES}/_facts.html"),
     Block("monitor", "What to watch", f"{_TEMPLATES}/_monitor.html"),
     Block("before-and-after", "Before and after", f"{_TEMPLATES}/_before_and_after.html"),
@@ -57,9 +61,6 @@ _ORDER: Sequence[str | Block] = (
     Block("references", "References", f"{_TEMPLATES}/_references.html"),
 )
 _OWN_TEMPLATES = {"Quick answer": f"{_TEMPLATES}/_quick_answer.html"}
-
-# Sections for one role each: a reader opens their own.
-_ROLE_SECTIONS = ("On call", "Engineer", "Executive")
 
 # The standing questions that a failure file's facts answer.
 _QUESTIONS: Mapping[str, str] = {
@@ -101,6 +102,7 @@ def context(failure: Failure, *, whole: bool) -> dict[str, object]:
     """Return everything that the page's template shows; `whole` with what an account opens."""
     readable = gate.readable_sections(failure, whole=whole)
     roles = [section for section in readable if section["heading"] in _ROLE_SECTIONS]
+    roles = roles if len(roles) > 1 else []
     links = _links(failure)
     facts = _answers(_QUESTIONS, failure.facts)
     monitors = _answers(_MONITORS, failure.facts.get("monitor") or {})
@@ -124,7 +126,7 @@ def context(failure: Failure, *, whole: bool) -> dict[str, object]:
         "links": links,
         "facts": facts,
         "monitors": monitors,
-        "blocks": list(_blocks(readable, filled)),
+        "blocks": list(_blocks([each for each in readable if each not in roles], filled)),
         "roles": roles,
         "invitation": gate.INVITATION,
         "gated": gate.gated_parts(failure),

@@ -40,6 +40,9 @@ _CODE_OR_PLACEHOLDER = re.compile(rf"(?P<code>`[^`]*`)|{PLACEHOLDER.pattern}")
 _LAST = -10
 
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
+_COLUMN = re.compile(r"<th[^>]*>(.*?)</th>", re.DOTALL)
+# A word, and no name that is spelt as it is.
+_WORD = re.compile(r"[a-z]+(?![\w.-])")
 _INLINE_TAG = re.compile(r"</?(?:a|code|em|span|strong)\b[^>]*>")
 _TAG = re.compile(r"<[^>]+>")
 _SPACE = re.compile(r"\s+")
@@ -54,7 +57,8 @@ def render(markdown: str) -> str:
 
 def _scrolled(table: re.Match[str]) -> str:
     """Return a table in a region of its own, named by its headings as no two of a page are."""
-    heading = _SPACE.sub(" ", _TAG.sub(" ", table[0].partition("</thead>")[0])).strip()
+    columns = (_SPACE.sub(" ", _TAG.sub("", each)).strip() for each in _COLUMN.findall(table[0]))
+    heading = ", ".join(filter(None, columns))
     name = f"Table: {heading}".replace('"', "&quot;") if heading else "Table"
     return f'<div class="scroll" role="region" aria-label="{name}" tabindex="0">{table[0]}</div>'
 
@@ -98,8 +102,12 @@ def _keep_attribute(_tag: str, name: str, value: str) -> str | None:
     return value
 
 
+def _capital(word: re.Match[str]) -> str:
+    return word[0].capitalize() if word.start() == 0 else word[0]
+
+
 class _Labels(Extension):
-    """Gives each cell of a table the heading of its column."""
+    """Begins the headings of a table with a capital, and gives each cell that of its column."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802, a name of Python-Markdown
         md.treeprocessors.register(_CellLabels(md), "cell_labels", _LAST)
@@ -110,6 +118,8 @@ class _CellLabels(Treeprocessor):
 
     def run(self, root: Element) -> None:
         for table in root.iter("table"):
+            for heading in table.iter("th"):
+                heading.text = _WORD.sub(_capital, heading.text or "", count=1)
             labels = ["".join(heading.itertext()).strip() for heading in table.iter("th")]
             for row in table.iter("tr"):
                 for label, cell in zip(labels, row.findall("td"), strict=False):

@@ -14,9 +14,11 @@ from django.db.models import Q
 
 from diagnosis.discretion import quoting_nothing
 from diagnosis.engine import LogFile, diagnose
+from diagnosis.engine.hypotheses import UNDECIDED
 from diagnosis.preloaded import compiled
 from encyclopedia import index, spelling
 from encyclopedia.codes import Kind, code_in_text, key_of, kind_of
+from encyclopedia.messages import ANY_VALUE
 from encyclopedia.models import Code, Failure, FailureQuerySet
 
 __all__ = ["LONGEST_QUERY", "MOST_CHARACTERS", "SearchResult", "UnknownCode", "find", "suggest"]
@@ -104,13 +106,17 @@ def suggest(text: str) -> tuple[Failure, ...]:
 
 
 def _known_by_engine(text: str) -> tuple[Failure, ...]:
-    """Return the failure that the engine takes for the first, then what follows from it."""
+    """Return the failures that the engine finds in the text, the first of the run first.
+
+    A line that two pages claim is no name of either.
+    """
     if not text.strip():
         return ()
     with quoting_nothing():
         verdict = diagnose([LogFile("search", text.encode())], compiled())
     primary = verdict.primary.failure if verdict.primary else None
     slugs = [primary.slug] if primary else []
+    slugs += [each.failure for each in verdict.hypotheses if each.against == UNDECIDED]
     slugs += [each.failure for each in verdict.consequences]
     return Failure.objects.in_order_of(slugs)
 
@@ -120,6 +126,8 @@ def _named(query: str) -> Failure | None:
         return None
     slug = query.lower().replace(" ", "-")
     named = Q(slug=slug) | Q(title__iexact=query) | Q(aliases__slug=slug)
+    if ANY_VALUE in query:  # copied from a page, since no program prints it
+        named |= Q(message=query)
     return _coded(query) or Failure.objects.filter(named).first()
 
 

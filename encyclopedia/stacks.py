@@ -21,7 +21,13 @@ def with_stacks(markup: str, heading: str) -> str:
     # A variant goes on to the next heading of its level, or to a higher one.
     higher = "h3" if level == _LEVEL else level
     parts = re.split(rf"(?=<{level}>|<{higher}>)", markup)
-    return "".join(_grouped(parts, f"<{level}>"))
+    return _without_a_gap("".join(_grouped(parts, f"<{level}>")))
+
+
+def _without_a_gap(markup: str) -> str:
+    """Raise the headings of stacks that stand under the section itself, whose own is an h2."""
+    above, first, below = markup.partition("<h3>")
+    return above.replace("<h4>", "<h3>").replace("</h4>", "</h3>") + first + below
 
 
 def _grouped(parts: list[str], opening: str) -> list[str]:

@@ -23,7 +23,7 @@ from encyclopedia.headline import page_title
 from encyclopedia.models import Alias, Code, Failure, LoadedCatalogue, LookAlike, SectionRow
 from encyclopedia.rendering import plain_text, render
 from encyclopedia.stacks import with_stacks
-from encyclopedia.wordings import telling_line, wordings
+from encyclopedia.wordings import stated_by, telling_line, wordings
 
 __all__ = ["LoadReport", "load_failures"]
 
@@ -102,6 +102,7 @@ def _row(failure: files.Failure, content: str) -> Failure:
         tags=list(failure.tags),
         systems=list(failure.systems),
         message=failure.message or "",
+        stated_by=stated_by(failure),
         line=telling_line(failure),
         wordings=list(wordings(failure)),
         page_title=page_title(failure),

@@ -19,7 +19,10 @@ from diagnosis.engine.verdict import HYPOTHESES, Hypothesis
 from diagnosis.engine.wording import ranks_in_words
 from encyclopedia.catalogue import Failure
 
-__all__ = ["hypotheses"]
+__all__ = ["UNDECIDED", "hypotheses"]
+
+# What speaks against a failure that prints the very line of the one named first.
+UNDECIDED = "Nothing in this log decides between the two."
 
 # How a cause shows itself where no line states it.
 _ENDED = "ended"  # from outside: the process says nothing more
@@ -207,7 +210,7 @@ def hypotheses(findings: Findings, outcome: str) -> tuple[Hypothesis, ...]:
     if outcome == "probable":
         return tuple(_rivals(findings))
     if outcome == "symptom_only" and root is not None and root.failure:
-        return tuple(_possible_causes(findings, root))
+        return _behind_a_symptom(findings, root)
     return ()
 
 
@@ -223,14 +226,19 @@ def _rivals(findings: Findings) -> Iterable[Hypothesis]:
         yield _rival(findings, rival, findings.catalogue.failures[rival.failure])
 
 
+def _is_on_the_same_line(findings: Findings, rival: Event) -> bool:
+    root = findings.judgement.root
+    return root is not None and rival.key == root.key
+
+
 def _rival(findings: Findings, rival: Event, failure: Failure) -> Hypothesis:
     line = findings.log.number(rival.first)
     root = findings.judgement.root
-    if root is not None and rival.key == root.key:
+    if root is not None and _is_on_the_same_line(findings, rival):
         return Hypothesis(
             failure=failure.slug,
             for_=f"Line {line} is what it prints, too.",
-            against="Nothing in this log decides between the two.",
+            against=UNDECIDED,
             collect_next=_tell_apart(findings, root, failure) or _next_step(failure),
         )
     return Hypothesis(
@@ -258,6 +266,18 @@ def _next_step(failure: Failure) -> str:
 
 
 # --- behind a symptom ---------------------------------------------------------------------------
+
+
+def _behind_a_symptom(findings: Findings, root: Event) -> tuple[Hypothesis, ...]:
+    """Return who prints the same line, then the causes that the catalogue knows for it."""
+    same = [
+        _rival(findings, rival, findings.catalogue.failures[rival.failure])
+        for rival in findings.judgement.rivals
+        if rival.failure is not None and _is_on_the_same_line(findings, rival)
+    ]
+    found = {each.failure: each for each in (*_possible_causes(findings, root), *same)}
+    first = [each.failure for each in same]
+    return tuple(found[slug] for slug in dict.fromkeys((*first, *found)))[:HYPOTHESES]
 
 
 def _possible_causes(findings: Findings, root: Event) -> Iterable[Hypothesis]:

@@ -16,6 +16,7 @@ from diagnosis.log_reader import anchor
 from diagnosis.presentation import ROLES, LogLinks
 from diagnosis.samples import SAMPLES, Sample
 from diagnosis.timeline import KINDS, Lane, Mark, Timeline
+from encyclopedia.code_names import names_as_code
 from encyclopedia.rendering import placeholders_as_code
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "code_spans",
     "counted",
     "fate_hatch",
+    "fix_spans",
     "headline",
     "highlighted",
     "line_anchor",
@@ -84,6 +86,12 @@ def anonymous_tier() -> Tier:
 def sample_logs() -> Iterable[Sample]:
     """Return the logs to try the site with."""
     return SAMPLES.values()
+
+
+@register.filter
+def fix_spans(text: str) -> SafeString:
+    """Show a fix as `code_spans`, with the names in it that are surely code."""
+    return code_spans(names_as_code(text))
 
 
 @register.filter

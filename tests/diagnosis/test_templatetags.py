@@ -88,3 +88,10 @@ def test_heading_breaks_within_long_names_and_not_within_the_host() -> None:
 
 def test_ranks_have_their_noun() -> None:
     assert (tags.rank_noun("3"), tags.rank_noun("0, 2")) == ("Rank 3", "Ranks 0, 2")
+
+
+def test_names_in_a_fix_are_shown_as_code_and_everything_is_escaped() -> None:
+    assert tags.fix_spans('Set `A=1`, or map_dtype="<b>" with HF_HOME and --offline.') == (
+        "Set <code>A=1</code>, or <code>map_dtype=&quot;&lt;b&gt;&quot;</code> with"
+        " <code>HF_HOME</code> and <code>--offline</code>."
+    )

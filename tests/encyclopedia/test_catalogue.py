@@ -248,6 +248,11 @@ def test_text_above_the_first_heading_is_refused() -> None:
             "title: Disk Full\nmessage: 'tar:'",
             "message stops in mid-sentence",
         ),
+        (
+            "title: Disk Full",
+            'title: Disk Full\nmessage: "tar: rank 3: No space left on device"',
+            "message holds 'rank 3' of one run: write … in its place",
+        ),
     ],
 )
 def test_what_breaks_the_rules_is_named(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import gzip
 import re
+from itertools import pairwise
 
 import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from denpex.accounts.models import User
-from encyclopedia import stored
+from encyclopedia import stored, sync
+from encyclopedia.catalogue import load
 from encyclopedia.gate import INVITATION
 from tests.conftest import PASSWORD
 
@@ -42,6 +44,25 @@ def test_cause_mechanism_and_the_fix_in_one_line_are_for_all(client: Client) -> 
     assert "Each save writes a whole new file" in page
     assert "rm <span" in page
     assert "Alert at 90 %" in page
+
+
+@pytest.mark.django_db
+def test_no_page_of_the_catalogue_promises_what_it_lacks_or_skips_a_level(
+    client: Client, alice: Client
+) -> None:
+    catalogue = load()
+    sync.load_failures(catalogue)
+    for failure in catalogue:
+        page = f"/failures/{failure.slug}/"
+        for text in (Client().get(page).text, alice.get(page).text):
+            levels = [int(level) for level in re.findall(r"<h([1-6])\b", text)]
+            assert all(after <= before + 1 for before, after in pairwise(levels)), page
+            assert ("code for your stack" in text) == bool(failure.section("Code")), page
+            roles = [name for name in ("On call", "Engineer", "Executive") if failure.section(name)]
+            assert ("In your role" in text) == (len(roles) > 1), page
+            for name in roles:
+                assert f'id="{name.lower().replace(" ", "-")}"' in text, page
+    assert "the code" not in client.get("/llms.txt").text.partition("\n## ")[0]
 
 
 def test_a_page_without_gated_sections_invites_nobody(client: Client) -> None:

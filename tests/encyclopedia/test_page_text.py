@@ -21,6 +21,14 @@ def test_what_only_a_log_tells_is_set_as_code_in_a_fix() -> None:
     assert "<code>ssh &lt;host&gt; true</code>" in line
 
 
+def test_names_that_are_surely_code_are_set_as_code_in_a_fix() -> None:
+    line = fix_line("Return it from __getitem__, or pass --port=<port> and --offline.")
+    assert line == (
+        "Return it from <code>__getitem__</code>, or pass --port=<code>&lt;port&gt;</code>"
+        " and <code>--offline</code>."
+    )
+
+
 def test_open_words_of_a_fix_or_its_commands_are_noticed() -> None:
     assert has_placeholders({"summary": "Reset it.", "command": "nvidia-smi -i <pci>"})
     assert not has_placeholders({"summary": "Reset it.", "told": "It is <pci>.", "verify": None})

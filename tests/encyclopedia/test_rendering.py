@@ -144,7 +144,7 @@ def test_code_may_hold_a_fence() -> None:
 @pytest.mark.parametrize("cell", [r"`a \| b`", r"a \| b", "`a | b`"])
 def test_a_cell_may_hold_a_pipe(cell: str) -> None:
     markup = render(f"| sign | because |\n| --- | --- |\n| {cell} | it |\n")
-    assert plain_text(markup) == "sign because a | b it"
+    assert plain_text(markup) == "Sign Because a | b it"
     assert markup.count("<td ") == 2
 
 
@@ -171,14 +171,23 @@ def test_threads_do_not_mix_their_texts() -> None:
 
 def test_a_table_can_be_scrolled_by_keyboard_and_has_a_name_of_its_own() -> None:
     markup = render('| a | "b" |\n| - | - |\n| 1 | 2 |\n')
-    name = "Table: a &quot;b&quot;"
+    name = "Table: A, &quot;b&quot;"
     assert f'<div class="scroll" role="region" aria-label="{name}" tabindex="0"><table>' in markup
 
 
 def test_a_cell_knows_the_heading_of_its_column() -> None:
     markup = render("| sign | `why` & \\*how\\* |\n| --- | --- |\n| a | b |\n")
-    assert '<td data-label="sign">a</td>' in markup
+    assert '<td data-label="Sign">a</td>' in markup
     assert '<td data-label="why &amp; *how*">b</td>' in markup
+
+
+def test_the_headings_of_a_table_begin_with_a_capital_unless_they_are_names() -> None:
+    markup = render(
+        "| what is seen | num_generations | `why` | nvidia-smi |\n|-|-|-|-|\n|a|b|c|d|\n"
+    )
+    headings = re.findall("<th>(.*?)</th>", markup)
+    assert headings == ["What is seen", "num_generations", "<code>why</code>", "nvidia-smi"]
+    assert 'aria-label="Table: What is seen, num_generations, why, nvidia-smi"' in markup
 
 
 def test_plain_text_keeps_words_together_and_blocks_apart() -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
+from diagnosis.engine import LogFile, diagnose
+from diagnosis.engine.hypotheses import UNDECIDED
+from diagnosis.preloaded import compiled
 from encyclopedia import sync
 from encyclopedia.catalogue import Catalogue, load
 from encyclopedia.management.commands.measure_search import (
@@ -16,7 +20,7 @@ from encyclopedia.management.commands.measure_search import (
     questions_of_cases,
     questions_of_catalogue,
 )
-from encyclopedia.search import MOST_CHARACTERS, find, suggest
+from encyclopedia.search import LONGEST_QUERY, MOST_CHARACTERS, find, suggest
 
 pytestmark = pytest.mark.usefixtures("failures")
 
@@ -58,6 +62,26 @@ def test_a_line_that_holds_the_message_states_its_failure() -> None:
     assert "scratch-disk-full" not in [failure.slug for failure in result.hits]
 
 
+def test_a_message_that_leaves_a_value_open_is_stated_by_no_words_alone(
+    small_catalogue: Catalogue,
+) -> None:
+    disk = small_catalogue.failures["scratch-disk-full"]
+    open_message = replace(disk, message="… left on device")
+    sync.load_failures(Catalogue({**small_catalogue.failures, disk.slug: open_message}))
+    assert find("rank 3 has 4 GiB left on device").stated == ()
+    assert found("… left on device")[0] == disk.slug
+
+
+@pytest.mark.django_db
+def test_a_message_with_an_open_value_finds_its_page_as_its_page_gives_it() -> None:
+    catalogue = load()
+    sync.load_failures(catalogue)
+    given = [each for each in catalogue if "…" in (each.message or "")]
+    assert len(given) > 10
+    for failure in given:
+        assert found(failure.message or "")[0] == failure.slug
+
+
 # The engine
 
 
@@ -66,6 +90,28 @@ def test_a_line_that_a_signature_knows_is_an_exact_hit() -> None:
     exact = find("[rank3]: OSError: [Errno 28] No space left on device: '/a/b'").exact
     assert exact is not None
     assert exact.slug == "scratch-disk-full"
+
+
+@pytest.mark.django_db
+def test_a_line_that_two_pages_claim_leads_straight_to_neither() -> None:
+    catalogue = load()
+    sync.load_failures(catalogue)
+    claimed = list(_lines_of_two_pages(catalogue))
+    assert len(claimed) > 1
+    for line, pages in claimed:
+        result = find(line)
+        assert result.exact is None, line
+        assert pages <= {failure.slug for failure in result.stated}, line
+
+
+def _lines_of_two_pages(catalogue: Catalogue) -> Iterator[tuple[str, set[str]]]:
+    """Yield the texts that the engine finds two failures to print, with both."""
+    signatures = [each for failure in catalogue for each in failure.signatures]
+    for text in dict.fromkeys(text for each in signatures for text in each.matches):
+        verdict = diagnose([LogFile("search", text.encode())], compiled())
+        others = {each.failure for each in verdict.hypotheses if each.against == UNDECIDED}
+        if others and verdict.primary and verdict.primary.failure and len(text) <= LONGEST_QUERY:
+            yield text, {verdict.primary.failure.slug, *others}
 
 
 @asks_the_small_engine

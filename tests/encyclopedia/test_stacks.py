@@ -36,6 +36,14 @@ def test_headings_in_a_row_become_one_group() -> None:
     assert markup.count('<div class="stacks">') == 1
 
 
+def test_stacks_right_under_the_section_are_a_level_below_its_heading() -> None:
+    fix = FIX.replace("### Move it\n\n", "")
+    markup = with_stacks(render(fix), "Fix")
+    assert markup.count('<section class="stack"><h3>') == 2
+    assert "<h3>Then check</h3>" in markup
+    assert markup.index("<h4>Alone</h4>") > markup.index("<h3>Then check</h3>")
+
+
 def test_one_heading_alone_is_no_choice() -> None:
     markup = with_stacks(render(FIX), "Fix")
     assert markup.endswith("<h4>Alone</h4>\n<p>It stays as it is.</p>")

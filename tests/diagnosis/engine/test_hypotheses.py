@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from diagnosis.engine import Compiled, LogFile, diagnose
+from diagnosis.engine.hypotheses import UNDECIDED
 from diagnosis.engine.verdict import Hypothesis, Verdict
 from tests.diagnosis.conftest import case_log
 from tests.diagnosis.engine.logs import (
@@ -132,3 +133,19 @@ def test_a_word_that_only_ends_as_a_system_s_name_is_no_trace_of_it(compiled: Co
     )
     systems = ("ray-memory-monitor-kill", "container-memory-limit-oomkilled")
     assert not by_slug(verdict).keys() & set(systems)
+
+
+def test_who_prints_the_line_of_a_symptom_too_comes_first(compiled: Compiled) -> None:
+    line = (
+        "[rank0]: jaxlib.xla_extension.XlaRuntimeError: FAILED_PRECONDITION: DNN library"
+        " initialization failed. Look at the errors above for more details."
+    )
+    verdict = verdict_on(compiled, line)
+    assert verdict.primary is not None
+    assert verdict.primary.failure is not None
+    pages = {verdict.primary.failure.slug, verdict.hypotheses[0].failure}
+    assert pages == {"cuda-library-mixed-versions", "cudnn-alloc-failed-oom"}
+    assert verdict.hypotheses[0].for_ == "Line 1 is what it prints, too."
+    assert verdict.hypotheses[0].against == UNDECIDED
+    assert "XLA_PYTHON_CLIENT_PREALLOCATE=false" in verdict.hypotheses[0].collect_next
+    assert len({each.failure for each in verdict.hypotheses}) == len(verdict.hypotheses) <= 3
