@@ -85,7 +85,7 @@ def _search(text: str) -> HttpResponseBase:
         "query": result.query,
         "looks_like_log": looks_like_log,
         "pasted": text if looks_like_log else "",
-        "is_cut": len(text) > search.MOST_CHARACTERS,
+        "searched": search.end_of(text),
     }
     return render_public("encyclopedia/search.html", ctx)
 

@@ -207,7 +207,7 @@ def test_a_search_in_vain_offers_the_paste_box(client: Client) -> None:
 
 def test_a_misspelt_search_says_what_it_looked_for(client: Client) -> None:
     page = text_of(client, "/failures/?q=scrach+disk")
-    assert "Nothing for these words. For <q>scratch disk</q>:" in page
+    assert "Read as <q>scratch disk</q>" in page
     assert PAGE in page
 
 
@@ -225,9 +225,16 @@ def test_a_search_for_a_long_text_says_that_its_end_was_searched_for(client: Cli
     said = "Only its end was searched for"
     assert said not in client.get("/failures/", {"q": short}).text
     page = client.get("/failures/", {"q": long}).text
-    assert said in page
+    assert f"{said}: the last 3997 of 5007 characters, from <q>zzzz line\nzzzz line" in page
     assert "<h1>Search: a piece of a log</h1>" in page
     assert f"\n{long}</textarea>" in plain_newlines(page)
+
+
+def test_a_search_for_one_long_line_says_from_which_word_on(client: Client) -> None:
+    line = "beginning " * 500 + "middle " + "x" * 3900
+    page = client.get("/failures/", {"q": line}).text
+    assert "of 8907 characters, from <q>beginning beginning" in page
+    assert f"\n{line}</textarea>" in page
 
 
 def plain_newlines(page: str) -> str:
