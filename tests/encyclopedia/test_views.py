@@ -276,9 +276,40 @@ def test_the_codes_that_people_know_lead_to_pages(client: Client, code: str) -> 
     assert client.get(f"/f/{code}", follow=True).status_code == 200
 
 
-def test_a_code_without_a_page_is_a_404_that_offers_to_search_for_it(client: Client) -> None:
-    page = text_of(client, "/f/xid-94", status=404)
-    assert 'name="q" value="xid 94"' in page
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("xid-999", "No page is about Xid 999"),
+        ("exit-1", "No page is about exit code 1"),
+        ("signal-64", "No page is about signal 64"),
+        ("cuda-998", "No page is about CUDA error 998"),
+        ("no-space-left", "Scratch Disk Full During a Save"),
+        ("zzzz", "No page speaks of <q>zzzz</q>"),
+        ("_", "There is no word in"),
+    ],
+)
+@pytest.mark.usefixtures("_coded")
+def test_a_code_without_a_page_is_a_404_that_says_what_its_search_says(
+    client: Client, code: str, says: str
+) -> None:
+    response = client.get(f"/f/{code}")
+    assert response.status_code == 404
+    assert response["Cache-Control"] == "no-store"
+    page = response.content.decode()
+    assert f"<h1>No page has the short address <q>/f/{code}</q></h1>" in page
+    assert says in page
+    assert 'id="q" type="search" name="q"' in page
+    assert ('name="log"' in page) == (code != "no-space-left")
+
+
+def test_a_number_alone_is_led_to_the_pages_of_its_codes(client: Client) -> None:
+    sync.load_failures(load())
+    page = text_of(client, "/f/137", status=404)
+    assert client.get("/f/exit-137")["Location"] in page
+
+
+def test_a_name_as_a_short_address_leads_to_its_page(client: Client) -> None:
+    assert client.get("/f/disk-full")["Location"] == PAGE
 
 
 @pytest.mark.usefixtures("_coded")
