@@ -49,7 +49,8 @@ def browse(request: HttpRequest) -> HttpResponseBase:
     shows the list without that value.
     """
     if text := request.GET.get("q", "").strip():
-        return _search(text)
+        is_narrowed = any(request.GET.get(name) for name in browsing.PARAMETERS)
+        return _search(text, filters=browsing.listing(request.GET) if is_narrowed else None)
     listing = browsing.listing(request.GET)
     is_canonical = listing.canonical and not listing.unknown
     canonical = settings.DENPEX_ORIGIN + listing.address if is_canonical else None
@@ -75,8 +76,13 @@ def messages(_request: HttpRequest) -> HttpResponseBase:
     return render_public("encyclopedia/messages.html", ctx)
 
 
-def _search(text: str, *, short_address: str = "") -> HttpResponseBase:
-    """Show what a search finds; `short_address` is the code that was asked for in its place."""
+def _search(
+    text: str, *, short_address: str = "", filters: browsing.Listing | None = None
+) -> HttpResponseBase:
+    """Show what a search finds among all failures, and say so where the address has `filters`.
+
+    `short_address` is the code that was asked for in place of a search.
+    """
     result = search.find(text)
     if result.exact:
         return HttpResponseRedirect(result.exact.get_absolute_url())
@@ -87,6 +93,7 @@ def _search(text: str, *, short_address: str = "") -> HttpResponseBase:
         "looks_like_log": looks_like_log,
         "pasted": text if looks_like_log else "",
         "short_address": short_address,
+        "filters": filters,
         "searched": search.end_of(text),
     }
     return render_public("encyclopedia/search.html", ctx)

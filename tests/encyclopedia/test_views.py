@@ -324,6 +324,30 @@ def test_a_code_that_nobody_knows_is_answered_with_those_that_are_and_the_paste_
     assert "Nothing found" not in page
 
 
+def test_an_empty_list_offers_the_nearest_the_wider_and_the_paste_box(client: Client) -> None:
+    page = text_of(client, "/failures/?category=communication&severity=high")
+    assert '<h2 id="nearest">The nearest</h2>' in page
+    assert '<a class="failure-item-title" href="/failures/peer-closed/">' in page
+    assert '<a href="/failures/?severity=high">High alone: 1</a>' in page
+    assert 'name="log"' in page
+    assert 'name="log"' not in text_of(client, "/failures/?category=communication")
+
+
+@pytest.mark.parametrize("query", ["q=space", "q=zzzz", "q=Xid+999"])
+def test_a_search_says_that_the_filters_of_its_address_do_not_narrow_it(
+    client: Client, query: str
+) -> None:
+    said = "This search looks at all failures"
+    page = text_of(client, f"/failures/?{query}&category=storage&severity=high")
+    assert said in page
+    assert (
+        '<a href="/failures/?category=storage&amp;severity=high">the list of Storage, High</a>'
+        in page
+    )
+    assert said not in text_of(client, f"/failures/?{query}")
+    assert said not in text_of(client, f"/failures/?{query}&category=weather")
+
+
 def test_a_search_is_shown_as_text(client: Client) -> None:
     page = text_of(client, "/failures/?q=<script>alert(1)</script>")
     assert "<script>alert" not in page
