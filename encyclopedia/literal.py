@@ -26,7 +26,7 @@ def holding(parts: Iterable[str]) -> list[str]:
 @functools.lru_cache(maxsize=1)
 def _texts(_fingerprint: str) -> Mapping[str, str]:
     """Return by its slug what each page says to everyone, on one line."""
-    failures = Failure.objects.with_links()
+    failures = Failure.objects.defer("search").prefetch_related("codes", "look_alikes")
     return {each.slug: " ".join(" ".join(_said(each)).split()).casefold() for each in failures}
 
 

@@ -145,4 +145,5 @@ def test_where_no_failure_fits_each_wider_list_is_offered_with_its_count() -> No
 
 def test_a_list_that_shows_any_offers_nothing_besides() -> None:
     found = listing({"category": "storage"})
-    assert found.wider == found.nearest == ()
+    assert not found.wider
+    assert not found.nearest
