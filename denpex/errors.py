@@ -23,6 +23,7 @@ __all__ = [
     "not_found",
     "permission_denied",
     "server_error",
+    "words_of",
 ]
 
 _UNAVAILABLE = (OperationalError, redis.ConnectionError, redis.TimeoutError)
@@ -87,10 +88,10 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:  # noq
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
     """Answer 404, with the words of the address in the search box."""
-    return error_page(request, 404, words=_words_of(request.path))
+    return error_page(request, 404, words=words_of(request.path))
 
 
-def _words_of(path: str) -> str:
+def words_of(path: str) -> str:
     """Return the last part of an address as words to search for: /f/xid-79 asks for xid 79."""
     last = PurePosixPath(path).stem[:_LONGEST_WORDS]
     return " ".join(last.replace("-", " ").replace("_", " ").split())

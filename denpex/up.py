@@ -166,8 +166,9 @@ class _Site:
             # The runner holds the port, so that it stays ours while gunicorn starts again.
             *("--bind", f"fd://{self._listener.fileno()}"),
             *("--workers", "2", "--threads", "4"),
+            *("--worker-class", "denpex.gunicorn_worker.Worker"),
             *("--graceful-timeout", "5", "--no-control-socket"),
-            # A traceback in the search box is a part of the address.
+            # A traceback in the search box is a part of the address. More gunicorn does not take.
             *("--limit-request-line", "8190"),
         )
         self._supervisor.keep(gunicorn)

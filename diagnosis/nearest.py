@@ -20,10 +20,25 @@ __all__ = ["Near", "nearest"]
 _MOST = 3
 # Of 1: what has less in common with a line is about something else.
 _LEAST_LIKENESS = 0.12
-# One word alone makes no two lines alike, and neither does one beside "the" or "error": two must be
-# words that no more than one line in this many has.
+# One word alone makes no two lines alike, and neither does one beside "the", "out" or "error": two
+# must be words of a subject, that no more than one line in this many has.
 _FEWEST_SHARED = 2
 _RARE = 10
+# Words of any sentence, on whatever subject; shorter ones are not looked at.
+_OF_ANY_SUBJECT = frozenset(
+    (
+        *("about", "above", "after", "again", "all", "also", "and", "any", "are", "because"),
+        *("been", "before", "being", "below", "between", "both", "but", "can", "cannot", "could"),
+        *("did", "does", "doing", "down", "during", "each", "few", "for", "from", "had", "has"),
+        *("have", "having", "here", "how", "into", "its", "itself", "just", "may", "might", "more"),
+        *("most", "must", "not", "now", "off", "once", "only", "other", "our", "out", "over"),
+        *("own", "same", "shall", "should", "some", "such", "than", "that", "the", "their", "them"),
+        *("then", "there", "these", "they", "this", "those", "through", "too", "under", "until"),
+        *("upon", "very", "was", "were", "what", "when", "where", "whether", "which", "while"),
+        *("who", "whose", "why", "will", "with", "within", "without", "would", "yet", "you"),
+        *("your"),
+    )
+)
 _MOST_WORDS = 5
 _CHARACTERS = 400
 _WORD = re.compile(r"[A-Za-z][A-Za-z_]*[A-Za-z]")
@@ -126,7 +141,8 @@ def _rarity(lines: Iterable[frozenset[str]]) -> Mapping[str, float]:
 def _likeness(one: frozenset[str], other: frozenset[str], rarity: Mapping[str, float]) -> float:
     """Return from 0 to 1 how much of the rare words two lines share."""
     shared = one & other
-    if sum(rarity[part] >= math.log(_RARE) for part in shared) < _FEWEST_SHARED:
+    telling = (rarity[part] >= math.log(_RARE) for part in shared - _OF_ANY_SUBJECT)
+    if sum(telling) < _FEWEST_SHARED:
         return 0.0
     return _weight(shared, rarity) / math.sqrt(_weight(one, rarity) * _weight(other, rarity))
 

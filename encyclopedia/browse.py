@@ -66,6 +66,8 @@ _ORDERS: Mapping[str, tuple[str, Callable[[Failure], Any]]] = {
 # Addresses with another name of a system go on leading to its list.
 _OTHER_NAMES: _Labels = {slugify(other): slugify(name) for other, name in ONE_NAME.items()}
 _FIRST_ORDER = next(iter(_ORDERS))
+# As many are shown where no failure is all that was asked for.
+_MOST_NEAREST = 6
 PARAMETERS = (*(facet.key for facet in _FACETS), _ORDER)
 
 
@@ -115,7 +117,9 @@ class Listing:
     """What the browse page shows.
 
     `labels` are those of the chosen filters. A listing that is not `canonical` is one of countless
-    combinations, which search engines need not know. `unknown` was asked for and left out.
+    combinations, which search engines need not know. `unknown` was asked for and left out. Where
+    nothing is shown, `wider` leads to what is without one of the filters, and `nearest` lacks the
+    fewest of them.
     """
 
     labels: _Labels
@@ -127,6 +131,8 @@ class Listing:
     address: str
     canonical: bool
     unknown: tuple[Unknown, ...]
+    wider: tuple[Option, ...] = ()
+    nearest: tuple[Failure, ...] = ()
 
 
 def listing(parameters: Mapping[str, str]) -> Listing:
@@ -155,6 +161,8 @@ def listing(parameters: Mapping[str, str]) -> Listing:
         address=_address(chosen, _FIRST_ORDER),
         canonical=order == _FIRST_ORDER and len(chosen) <= 1,
         unknown=tuple(_unknown(asked, chosen, asked_order)),
+        wider=() if shown else tuple(_wider(failures, labels, chosen, order)),
+        nearest=() if shown else _nearest(failures, chosen),
     )
 
 
@@ -175,6 +183,27 @@ def _unknown(asked: _Chosen, chosen: _Chosen, order: str) -> Iterator[Unknown]:
             yield Unknown(facet.name.lower(), asked[facet.key])
     if order not in _ORDERS:
         yield Unknown("order", order)
+
+
+def _wider(
+    failures: Iterable[Failure], labels: Mapping[str, _Labels], chosen: _Chosen, order: str
+) -> Iterator[Option]:
+    """Yield the lists that have any failure, each without one of the filters."""
+    for key in chosen:
+        rest = {other: value for other, value in chosen.items() if other != key}
+        count = sum(_fits(failure, rest) for failure in failures)
+        if rest and count:
+            label = ", ".join(labels[other][value] for other, value in rest.items())
+            yield Option(label, _address(rest, order), chosen=False, count=count)
+
+
+def _nearest(failures: Sequence[Failure], chosen: _Chosen) -> tuple[Failure, ...]:
+    """Return the failures that lack the fewest of the chosen values, in their order."""
+    return tuple(sorted(failures, key=lambda each: _lacking(each, chosen))[:_MOST_NEAREST])
+
+
+def _lacking(failure: Failure, chosen: _Chosen) -> int:
+    return sum(not _fits(failure, {key: value}) for key, value in chosen.items())
 
 
 def _fits(failure: Failure, chosen: _Chosen, *, but: str = "") -> bool:

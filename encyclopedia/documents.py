@@ -1,4 +1,4 @@
-"""A failure, and all of them, as documents for programs: JSON and Markdown.
+"""A failure, and all of them, as JSON documents for programs.
 
 `whole` documents hold what opens with an account, too; see `gate`.
 """
@@ -6,24 +6,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 
 from django.conf import settings
 from django.urls import reverse
 
-from encyclopedia.code_names import names_as_code
-from encyclopedia.gate import INVITATION, gated_headings, readable_sections
+from encyclopedia.gate import gated_headings, readable_sections
 from encyclopedia.models import Failure
-from encyclopedia.page import ROLES
-from encyclopedia.rendering import placeholders_as_code
 
-__all__ = [
-    "CATALOGUE_SCHEMA",
-    "catalogue_as_json",
-    "failure_as_json",
-    "failure_as_markdown",
-]
+__all__ = ["CATALOGUE_SCHEMA", "catalogue_as_json", "failure_as_json"]
 
 CATALOGUE_SCHEMA = Path(__file__).with_name("catalogue.schema.json")
 _FAILURE_VERSION = "denpex.failure/1"
@@ -78,47 +69,6 @@ def _failure(failure: Failure, *, whole: bool) -> dict[str, object]:
         "references": failure.references,
         "reviewed": failure.reviewed.isoformat(),
     }
-
-
-def failure_as_markdown(failure: Failure, *, whole: bool) -> str:
-    """Return the text of a failure's page as Markdown."""
-    gated = gated_headings(failure, whole=whole)
-    parts = (
-        f"# {failure.title}",
-        _status(failure),
-        f"Systems: {', '.join(failure.systems)}",
-        *(
-            f"## {section['heading']}\n\n{section['markdown']}"
-            for section in readable_sections(failure, whole=whole)
-        ),
-        "## Fix in one line",
-        placeholders_as_code(names_as_code(failure.fix["summary"])),
-        *_commands(failure),
-        *((f"{', '.join(gated)}: {INVITATION}",) if gated else ()),
-        "## References",
-        "\n".join(f"- [{each['title']}]({each['url']})" for each in failure.references),
-        settings.DENPEX_ORIGIN + failure.get_absolute_url(),
-    )
-    return "\n\n".join(parts) + "\n"
-
-
-def _status(failure: Failure) -> str:
-    return " · ".join(
-        (
-            failure.category_name,
-            f"severity {failure.severity}",
-            ROLES[failure.role],
-            f"reviewed {failure.reviewed.isoformat()}",
-        )
-    )
-
-
-def _commands(failure: Failure) -> Iterable[str]:
-    for key, label in (("command", "Command"), ("verify", "Verify")):
-        if failure.fix.get(key):
-            yield f"{label}:\n\n```\n{failure.fix[key]}\n```"
-    if failure.fix.get("expect"):
-        yield f"Expect: {failure.fix['expect']}"
 
 
 def _json(document: object) -> str:

@@ -38,6 +38,8 @@ _WITH_LETTER = re.compile(r"[^\W\d_]")
 _WORD = re.compile(r"[^\W_]+")
 _TITLE_WORD = re.compile(r"[^\s(),:;]+")
 _INNER_WORD = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+# What joins the words of a path, a file name, an address; between digits it is part of a number.
+_JOINT = re.compile(r"[/\\.:~@](?!\d)|(?<!\d)[/\\.:~@]")
 
 
 def vector(failure: Failure, body: Iterable[str]) -> CombinedExpression:
@@ -69,7 +71,7 @@ def all_words(text: str) -> SearchQuery:
 
     "plain", not "websearch": in a message, quotes quote nothing, and a hyphen excludes nothing.
     """
-    return SearchQuery(in_one_word(text), config=_STEMS, search_type="plain")
+    return SearchQuery(_asked(text), config=_STEMS, search_type="plain")
 
 
 def all_words_but_numbers(text: str) -> SearchQuery:
@@ -79,7 +81,7 @@ def all_words_but_numbers(text: str) -> SearchQuery:
 
 def any_word(text: str) -> SearchQuery:
     """Ask for at least one word of `text`."""
-    return _AnyWordQuery(in_one_word(text), config=_STEMS)
+    return _AnyWordQuery(_asked(text), config=_STEMS)
 
 
 def phrase(text: str) -> SearchQuery:
@@ -89,7 +91,7 @@ def phrase(text: str) -> SearchQuery:
 
 def share_of_words(text: str) -> Func:
     """Say which share of the words of `text`, numbers aside, a page has: from 0 to 1."""
-    words = in_one_word(_NUMBER.sub(" ", text))
+    words = _asked(_NUMBER.sub(" ", text))
     return _ShareOfWords(F("search"), Value(_STEMS), Value(words), output_field=FloatField())
 
 
@@ -101,6 +103,11 @@ def begun_words(text: str) -> SearchQuery | None:
 def any_begun_word(text: str) -> SearchQuery | None:
     """Ask for at least one word of `text`, of which the last is still being typed."""
     return _begun(text, " | ")
+
+
+def _asked(text: str) -> str:
+    """Return the words to ask for: PostgreSQL would take `/dev/shm` or `pair.cc` for one word."""
+    return _JOINT.sub(" ", in_one_word(text))
 
 
 def _begun(text: str, joined: str) -> SearchQuery | None:

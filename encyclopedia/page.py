@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from django.conf import settings
 
@@ -13,7 +13,7 @@ from encyclopedia import gate
 from encyclopedia.models import Failure, LookAlike, SectionRow
 from encyclopedia.structured_data import json_ld
 
-__all__ = ["ROLES", "Block", "context"]
+__all__ = ["Block", "Links", "Page", "context", "page_of"]
 
 _MOST_RELATED = 6
 # A page says when it was not reviewed for longer than this.
@@ -28,6 +28,7 @@ class Block:
     heading: str
     template: str
     html: str = ""
+    markdown: str = ""
 
 
 _TEMPLATES = "encyclopedia/blocks"
@@ -35,6 +36,10 @@ _SECTION = f"{_TEMPLATES}/_section.html"
 
 # Sections for one role each: of several, a reader opens their own.
 _ROLE_SECTIONS = ("On call", "Engineer", "Executive")
+_SHORT_NOTE = (
+    "It holds the answer, the messages, the fix and its sources. How to confirm the failure step by"
+    " step, why it happens and how to prevent it are not written yet."
+)
 
 # A section of the file by its heading, or a block of our own made of the front matter.
 _ORDER: Sequence[str | Block] = (
@@ -78,7 +83,7 @@ _MONITORS: Mapping[str, str] = {
 # What the badge of a role says, where the role's own name would be taken for something else.
 _BADGES: Mapping[str, str] = {"summary": "launcher's report"}
 # What each role of a failure says to a reader.
-ROLES: Mapping[str, str] = {
+_ROLES: Mapping[str, str] = {
     "cause": "Can be the root cause",
     "symptom": "A symptom: it says where the run hurt, not why",
     "consequence": "A consequence: something else failed first",
@@ -87,7 +92,7 @@ ROLES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class _Links:
+class Links:
     """The other failures that a page names; `related` are none of those above it."""
 
     causes: tuple[Failure, ...]
@@ -98,8 +103,37 @@ class _Links:
     related: tuple[Failure, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything that the page of a failure says, in whatever form."""
+
+    failure: Failure
+    role: str
+    role_badge: str
+    links: Links
+    facts: Sequence[tuple[str, str]]
+    monitors: Sequence[tuple[str, str]]
+    blocks: Sequence[Block]
+    roles: Sequence[SectionRow]
+    short_note: str
+    invitation: str
+    gated: Sequence[str]
+    opened_at: str
+    is_stale: bool
+    sign_up: str
+    log_in: str
+    json_ld: str
+    canonical: str
+
+
 def context(failure: Failure, *, whole: bool) -> dict[str, object]:
-    """Return everything that the page's template shows; `whole` with what an account opens."""
+    """Return what the page's template shows; `whole` with what an account opens."""
+    page = page_of(failure, whole=whole)
+    return {each.name: getattr(page, each.name) for each in fields(page)}
+
+
+def page_of(failure: Failure, *, whole: bool) -> Page:
+    """Return all that a page says; `whole` with what an account opens."""
     readable = gate.readable_sections(failure, whole=whole)
     roles = [section for section in readable if section["heading"] in _ROLE_SECTIONS]
     roles = roles if len(roles) > 1 else []
@@ -119,24 +153,25 @@ def context(failure: Failure, *, whole: bool) -> dict[str, object]:
         "related": bool(links.related or links.kinds or failure.kind_of),
         "references": bool(failure.references),
     }
-    return {
-        "failure": failure,
-        "role": ROLES[failure.role],
-        "role_badge": _BADGES.get(failure.role, failure.role),
-        "links": links,
-        "facts": facts,
-        "monitors": monitors,
-        "blocks": list(_blocks([each for each in readable if each not in roles], filled)),
-        "roles": roles,
-        "invitation": gate.INVITATION,
-        "gated": gate.gated_parts(failure),
-        "opened_at": gate.first_gated_anchor(failure) if whole else "",
-        "is_stale": failure.reviewed < today() - _FRESH_FOR,
-        "sign_up": gate.sign_up_address(failure),
-        "log_in": gate.log_in_address(failure),
-        "json_ld": json_ld(failure),
-        "canonical": settings.DENPEX_ORIGIN + failure.get_absolute_url(),
-    }
+    return Page(
+        failure=failure,
+        role=_ROLES[failure.role],
+        role_badge=_BADGES.get(failure.role, failure.role),
+        links=links,
+        facts=facts,
+        monitors=monitors,
+        blocks=list(_blocks([each for each in readable if each not in roles], filled)),
+        roles=roles,
+        short_note=_SHORT_NOTE,
+        invitation=gate.INVITATION,
+        gated=gate.gated_parts(failure),
+        opened_at=gate.first_gated_anchor(failure) if whole else "",
+        is_stale=failure.reviewed < today() - _FRESH_FOR,
+        sign_up=gate.sign_up_address(failure),
+        log_in=gate.log_in_address(failure),
+        json_ld=json_ld(failure),
+        canonical=settings.DENPEX_ORIGIN + failure.get_absolute_url(),
+    )
 
 
 def _blocks(readable: Iterable[SectionRow], filled: Mapping[str, bool]) -> Iterator[Block]:
@@ -148,14 +183,14 @@ def _blocks(readable: Iterable[SectionRow], filled: Mapping[str, bool]) -> Itera
                 yield item
         elif section := sections.get(item):
             template = _OWN_TEMPLATES.get(item, _SECTION)
-            yield Block(section["anchor"], item, template, section["html"])
+            yield Block(section["anchor"], item, template, section["html"], section["markdown"])
 
 
 def _answers(questions: Mapping[str, str], facts: Mapping[str, str]) -> list[tuple[str, str]]:
     return [(question, facts[key]) for key, question in questions.items() if facts.get(key)]
 
 
-def _links(failure: Failure) -> _Links:
+def _links(failure: Failure) -> Links:
     look_alikes = tuple(failure.look_alikes.select_related("other"))
     named = tuple(each.other for each in look_alikes)
     mistaken_for = tuple(failure.mistaken_for().exclude(pk__in=[each.pk for each in named]))
@@ -165,7 +200,7 @@ def _links(failure: Failure) -> _Links:
     linked = {each.pk for each in (*named, *mistaken_for, *causes, *effects, *kinds)}
     if failure.kind_of:
         linked.add(failure.kind_of.pk)
-    return _Links(causes, effects, kinds, look_alikes, mistaken_for, _related(failure, linked))
+    return Links(causes, effects, kinds, look_alikes, mistaken_for, _related(failure, linked))
 
 
 def _related(failure: Failure, linked: set[int]) -> tuple[Failure, ...]:

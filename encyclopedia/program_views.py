@@ -11,6 +11,8 @@ from django.utils.feedgenerator import Atom1Feed
 
 from encyclopedia import documents, gate
 from encyclopedia.models import Failure
+from encyclopedia.page import page_of
+from encyclopedia.page_markdown import as_markdown
 from encyclopedia.stored import public_page, render_public
 from encyclopedia.views import failure_or_redirect
 
@@ -38,7 +40,7 @@ def failure_markdown(request: HttpRequest, slug: str) -> HttpResponseBase:
     failure = failure_or_redirect(slug, "failure-markdown")
     if not isinstance(failure, Failure):
         return failure
-    text = documents.failure_as_markdown(failure, whole=gate.may_read_all(request))
+    text = as_markdown(page_of(failure, whole=gate.may_read_all(request)))
     return _twin(failure, text, _MARKDOWN)
 
 

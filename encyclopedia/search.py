@@ -1,12 +1,14 @@
 """Search: a name, a code, a word, a line of a log or a whole traceback finds its failure.
 
 The engine is asked first: what a signature knows needs no guessing. Then come codes and messages
-that stand in the text, then its words, then words that are spelt like them, then most of them.
+that stand in the text, then its words, then the text letter by letter, then words that are spelt
+like them, then most of them.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.contrib.postgres.search import SearchQuery
@@ -16,12 +18,20 @@ from diagnosis.discretion import quoting_nothing
 from diagnosis.engine import LogFile, diagnose
 from diagnosis.engine.hypotheses import UNDECIDED
 from diagnosis.preloaded import compiled
-from encyclopedia import index, spelling
+from encyclopedia import index, literal, spelling
 from encyclopedia.codes import Kind, code_in_text, key_of, kind_of
 from encyclopedia.messages import ANY_VALUE
 from encyclopedia.models import Code, Failure, FailureQuerySet
 
-__all__ = ["LONGEST_QUERY", "MOST_CHARACTERS", "SearchResult", "UnknownCode", "find", "suggest"]
+__all__ = [
+    "LONGEST_QUERY",
+    "MOST_CHARACTERS",
+    "SearchResult",
+    "UnknownCode",
+    "end_of",
+    "find",
+    "suggest",
+]
 
 # Of a longer text the end is looked at, where the exception stands.
 MOST_CHARACTERS = 4000
@@ -33,6 +43,9 @@ _MOST_NEAR_HITS = 8
 # A page that says less of a question than this is about something else.
 _LEAST_SHARE = 0.5
 _MOST_SUGGESTIONS = 7
+# /dev/shm, pair.cc, tf.config: one name, though it is taken apart to look for it.
+_COMPOUND = re.compile(r"\S*[/.:~]\S*")
+_HAS_WORD = re.compile(r"[^\W_]")
 _PLAIN_WORDS = re.compile(r"[a-z]+(?: [a-z]+)+", re.ASCII | re.IGNORECASE)
 
 
@@ -65,10 +78,15 @@ class SearchResult:
     corrected: str | None = None
     unknown: UnknownCode | None = None
 
+    @property
+    def has_words(self) -> bool:
+        """Say whether there is anything in the query to look for."""
+        return _HAS_WORD.search(self.query) is not None
+
 
 def find(text: str) -> SearchResult:
     """Look for `text`; see the module for the order."""
-    typed = _end_of(text.replace("\0", " "))
+    typed = end_of(text.replace("\0", " "))
     query = clean(typed)
     known_by_engine = _known_by_engine(typed)
     if len(known_by_engine) == 1 and len(query) <= LONGEST_QUERY:
@@ -84,11 +102,11 @@ def find(text: str) -> SearchResult:
 
 def clean(text: str) -> str:
     """Return `text` as one line without what PostgreSQL refuses, and not too long."""
-    return _end_of(" ".join(text.replace("\0", " ").split()))
+    return end_of(" ".join(text.replace("\0", " ").split()))
 
 
-def _end_of(text: str) -> str:
-    """Return the last whole lines, or of one long line the last whole words."""
+def end_of(text: str) -> str:
+    """Return what is looked at of a long text: its last whole lines, or words of one long line."""
     if len(text) <= MOST_CHARACTERS:
         return text
     end = text[-MOST_CHARACTERS:]
@@ -154,21 +172,40 @@ def _unknown(query: str, kind: Kind) -> SearchResult:
 
 def _by_words(query: str, stated: tuple[Failure, ...]) -> SearchResult:
     hits = _with_all_words(query)
+    if _COMPOUND.fullmatch(query):
+        hits = tuple(dict.fromkeys((*_holding([query], query), *hits)))
     if hits or stated:
-        others = [each for each in hits if each not in stated]
-        return SearchResult(
-            query,
-            stated=stated,
-            hits=tuple(others[:_MOST_HITS]),
-            has_all_words=bool(hits),
-            has_more=len(others) > _MOST_HITS,
-        )
+        return _all_said(query, hits, stated)
+    if hits := _holding([query], query):
+        return _all_said(query, hits)
     meant = _corrected(query)
     if meant != query and (hits := _with_all_words(meant)):
         named = _named(meant)
         hits = tuple(dict.fromkeys((named, *hits))) if named else hits
         return SearchResult(query, hits=hits[:_MOST_HITS], has_all_words=True, corrected=meant)
+    if hits := _holding(query.split(), query):
+        return _all_said(query, hits)
     return SearchResult(query, hits=_with_most_words(meant)[:_MOST_NEAR_HITS])
+
+
+def _all_said(
+    query: str, hits: tuple[Failure, ...], stated: tuple[Failure, ...] = ()
+) -> SearchResult:
+    others = [each for each in hits if each not in stated]
+    return SearchResult(
+        query,
+        stated=stated,
+        hits=tuple(others[:_MOST_HITS]),
+        has_all_words=bool(hits),
+        has_more=len(others) > _MOST_HITS,
+    )
+
+
+def _holding(parts: Sequence[str], query: str) -> tuple[Failure, ...]:
+    """Return the failures whose pages hold each of `parts` letter by letter."""
+    slugs = literal.holding(parts) if _HAS_WORD.search(query) else []
+    found = Failure.objects.filter(slug__in=slugs)
+    return _best(found, index.all_words(query), index.any_word(query)) if slugs else ()
 
 
 def _with_all_words(text: str) -> tuple[Failure, ...]:

@@ -18,7 +18,7 @@ from django.urls import reverse
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_POST, require_safe
 
-from denpex.errors import error_page
+from denpex.errors import error_page, words_of
 from denpex.uploads import megabytes
 from diagnosis import senders
 from diagnosis.origin import is_foreign
@@ -49,7 +49,8 @@ def browse(request: HttpRequest) -> HttpResponseBase:
     shows the list without that value.
     """
     if text := request.GET.get("q", "").strip():
-        return _search(text)
+        is_narrowed = any(request.GET.get(name) for name in browsing.PARAMETERS)
+        return _search(text, filters=browsing.listing(request.GET) if is_narrowed else None)
     listing = browsing.listing(request.GET)
     is_canonical = listing.canonical and not listing.unknown
     canonical = settings.DENPEX_ORIGIN + listing.address if is_canonical else None
@@ -75,7 +76,13 @@ def messages(_request: HttpRequest) -> HttpResponseBase:
     return render_public("encyclopedia/messages.html", ctx)
 
 
-def _search(text: str) -> HttpResponseBase:
+def _search(
+    text: str, *, short_address: str = "", filters: browsing.Listing | None = None
+) -> HttpResponseBase:
+    """Show what a search finds among all failures, and say so where the address has `filters`.
+
+    `short_address` is the code that was asked for in place of a search.
+    """
     result = search.find(text)
     if result.exact:
         return HttpResponseRedirect(result.exact.get_absolute_url())
@@ -85,7 +92,9 @@ def _search(text: str) -> HttpResponseBase:
         "query": result.query,
         "looks_like_log": looks_like_log,
         "pasted": text if looks_like_log else "",
-        "is_cut": len(text) > search.MOST_CHARACTERS,
+        "short_address": short_address,
+        "filters": filters,
+        "searched": search.end_of(text),
     }
     return render_public("encyclopedia/search.html", ctx)
 
@@ -111,11 +120,17 @@ def suggestions(request: HttpRequest) -> HttpResponseBase:
 
 @require_safe
 def by_code(_request: HttpRequest, code: str) -> HttpResponseBase:
-    """Lead from a short address, such as /f/xid-79, to a page; a code may move to a better one."""
-    failure = Failure.objects.coded(key_of(code))
-    if failure is None:
-        raise Http404(f"no failure has the code {code!r}")
-    return HttpResponseRedirect(failure.get_absolute_url())
+    """Lead from a short address, such as /f/xid-79, to a page; a code may move to a better one.
+
+    Of a code that no page has, a 404 says what the search for it says.
+    """
+    if failure := Failure.objects.coded(key_of(code)):
+        return HttpResponseRedirect(failure.get_absolute_url())
+    response = _search(words_of(code), short_address=code)
+    if response.status_code == HTTPStatus.OK:
+        response.status_code = HTTPStatus.NOT_FOUND
+        response.headers["Cache-Control"] = "no-store"
+    return response
 
 
 @public_page(unless=gate.may_read_all)

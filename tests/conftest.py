@@ -261,6 +261,7 @@ def site(site_environment: dict[str, str]) -> Iterator[str]:
         gunicorn = (
             *(sys.executable, "-m", "gunicorn", "denpex.wsgi:application"),
             *("--bind", f"fd://{listener.fileno()}", "--threads", "4"),
+            *("--worker-class", "denpex.gunicorn_worker.Worker"),
             *("--no-control-socket", "--graceful-timeout", "2", "--limit-request-line", "8190"),
         )
         program = processes.Program(

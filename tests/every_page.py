@@ -93,7 +93,7 @@ def _public() -> Pages:
 def _errors() -> Pages:
     request = RequestFactory().get("/")
     request.user = AnonymousUser()
-    for status in (400, 403, 404, 405, 413, 429, 500, 503):
+    for status in (400, 403, 404, 405, 413, 414, 429, 500, 503):
         yield f"error {status}", error_page(request, status)
 
 

@@ -15,6 +15,8 @@ PAGES = (
     "/failures/?q=zzzz",
     "/failures/?q=xid+999",
     "/failures/?category=weather",
+    "/failures/?category=data&severity=critical",
+    "/f/xid-999",
     FAILURE_PAGE,
     f"{FAILURE_PAGE}was-it/yes/",
     f"{FAILURE_PAGE}was-it/no/",

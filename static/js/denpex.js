@@ -86,6 +86,8 @@ function setUpSuggestions(form) {
   list.setAttribute("role", "listbox");
   list.setAttribute("aria-label", "Suggestions");
   form.append(list);
+  // Without a script the browser may offer what was typed before, and keeps it on the way back.
+  input.autocomplete = "off";
   input.setAttribute("role", "combobox");
   input.setAttribute("aria-autocomplete", "list");
   input.setAttribute("aria-expanded", "false");
@@ -188,12 +190,12 @@ function setUpPasting(form, input) {
     shown = input.value = endOf(text).replace(/\s+/g, " ");
   });
   form.addEventListener("formdata", ({ formData }) => {
-    if (!shown || input.value !== shown) return;
-    const end = endOf(pasted);
+    const whole = shown && input.value === shown ? pasted : input.value;
+    const end = endOf(whole);
     formData.set("q", end);
     try {
-      if (end === pasted) sessionStorage.removeItem("pasted");
-      else sessionStorage.setItem("pasted", pasted);
+      if (end === whole) sessionStorage.removeItem("pasted");
+      else sessionStorage.setItem("pasted", whole);
     } catch {
       // Storage is blocked or full: what was searched for is offered.
     }

@@ -63,7 +63,8 @@ function showWholePaste(form) {
     const searched = document.querySelector("[data-searched]");
     const onOneLine = (text) => text.replace(/\s+/g, " ").trim();
     if (!pasted || !searched || !onOneLine(pasted).endsWith(onOneLine(form.elements.log.value))) return;
-    searched.textContent = "Only its end was searched for: its last whole lines. The box below holds all that you pasted. ";
+    const share = `the last ${searched.dataset.searched} of ${pasted.length} characters`;
+    searched.textContent = `Only its end was searched for: ${share}. The box below holds all that you pasted. `;
     form.elements.log.value = pasted;
   } catch {
     // Storage is blocked: the box holds what was searched for.

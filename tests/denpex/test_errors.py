@@ -140,7 +140,7 @@ def test_who_has_nothing_left_is_led_to_a_sample_first(services: None) -> None:
     assert re.search(r'<a class="button" href="/d/sample-[a-z-]+/">Look at a sample</a>', text)
 
 
-@pytest.mark.parametrize("status", [400, 403, 404, 413, 429, 500, 503])
+@pytest.mark.parametrize("status", [400, 403, 404, 413, 414, 429, 500, 503])
 def test_each_page_has_a_heading_and_a_way_on(services: None, status: int) -> None:
     text = error_page(RequestFactory().get("/"), status).content.decode()
     assert text.count("<h1>") == 1

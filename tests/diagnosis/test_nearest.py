@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from diagnosis.nearest import nearest
@@ -50,6 +52,34 @@ def test_nothing_is_near_where_no_rare_word_is_shared() -> None:
 def test_one_rare_word_beside_a_common_one_brings_nothing_near() -> None:
     """The words shard and error stand in one line of the catalogue: `Error: ShardCannotStart`."""
     assert nearest("acme.FluxError: flux 1.21 exceeds 1.20 in shard 7") == ()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "frob.FrobError: flux capacitor out of sync",
+        "zoo.KeeperError: the lion could not be fed before the split",
+        "acme.FluxError: there should have been more flux than this, without any ndarray between",
+    ],
+)
+def test_one_rare_word_beside_words_of_any_sentence_brings_nothing_near(line: str) -> None:
+    """Of these words one line of the catalogue has "sync", one "split", few "ndarray"."""
+    assert nearest(line) == ()
+
+
+def test_whatever_the_rare_word_is_words_of_any_sentence_bring_nothing_near() -> None:
+    sentence = "quokkas could not have been there before the others, without which it was out of"
+    rare = {
+        max(words_of(failure.message), key=len) for failure in load(FAILURES) if failure.message
+    }
+    assert len(rare) > 100
+    near = {word for word in rare if nearest(f"{sentence} {word}")}
+    assert near == set()
+
+
+def words_of(message: str) -> list[str]:
+    """Return the words of a message that are one word: all small letters."""
+    return re.findall(r"(?<![\w.])[a-z]{3,}(?![\w.])", message) or ["quokka"]
 
 
 def test_line_of_numbers_is_near_nothing() -> None:

@@ -122,3 +122,28 @@ def test_one_name_in_two_spellings_is_one_filter(small_catalogue: Catalogue) -> 
     changed = replace(failure, systems=("LINUX",))
     sync.load_failures(Catalogue({**small_catalogue.failures, "peer-closed": changed}))
     assert listing({"system": "linux"}).shown == 3
+
+
+# Nothing to list
+
+
+def test_where_no_failure_fits_the_nearest_are_those_that_lack_least() -> None:
+    found = listing({"category": "communication", "severity": "high", "tag": "network"})
+    assert slugs(found) == []
+    assert found.nearest[0].slug == "peer-closed"
+    assert len(found.nearest) == 3
+
+
+def test_where_no_failure_fits_each_wider_list_is_offered_with_its_count() -> None:
+    found = listing({"category": "communication", "severity": "high", "sort": "title"})
+    assert [(each.label, each.count) for each in found.wider] == [("High", 1), ("Communication", 1)]
+    for each in found.wider:
+        query = dict(pair.split("=") for pair in each.address.partition("?")[2].split("&"))
+        assert query["sort"] == "title"
+        assert len(slugs(listing(query))) == each.count
+
+
+def test_a_list_that_shows_any_offers_nothing_besides() -> None:
+    found = listing({"category": "storage"})
+    assert not found.wider
+    assert not found.nearest

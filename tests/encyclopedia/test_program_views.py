@@ -46,15 +46,10 @@ def validator(client: Client) -> jsonschema.Draft202012Validator:
 # Twins of a page
 
 
-def test_the_markdown_twin_holds_the_text_and_the_commands(client: Client) -> None:
+def test_the_markdown_twin_is_sent_as_markdown(client: Client) -> None:
     response = client.get("/failures/scratch-disk-full.md")
     assert response["Content-Type"] == "text/markdown; charset=utf-8"
-    text = response.content.decode()
-    assert text.startswith("# Scratch Disk Full During a Save\n")
-    assert "## Why it happens\n\nEach save writes a whole new file" in text
-    assert "```\nrm -r /scratch/run-7/step-1*\n```" in text
-    assert "- [errno(3)](https://man7.org/" in text
-    assert "Fix, Prevent, Code: A free account opens" in text
+    assert response.content.decode().startswith("# Scratch Disk Full During a Save\n")
 
 
 def test_the_json_twin_holds_what_programs_ask_for(client: Client) -> None:

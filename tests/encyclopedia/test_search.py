@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+import re
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from diagnosis.engine import LogFile, diagnose
@@ -20,7 +22,8 @@ from encyclopedia.management.commands.measure_search import (
     questions_of_cases,
     questions_of_catalogue,
 )
-from encyclopedia.search import LONGEST_QUERY, MOST_CHARACTERS, find, suggest
+from encyclopedia.search import MOST_CHARACTERS, find, suggest
+from encyclopedia.wordings import telling_line
 
 pytestmark = pytest.mark.usefixtures("failures")
 
@@ -364,3 +367,62 @@ def test_of_a_long_text_the_whole_lines_at_its_end_are_looked_for() -> None:
 
 def test_of_one_long_line_whole_words_are_looked_for() -> None:
     assert set(find("beginning " * 1000 + "end").query.split()) == {"beginning", "end"}
+
+
+# Letter by letter
+
+COMPOUND = re.compile(r"(?<!\S)[\w~/.:-]*[/.:~][\w~/.:-]*\w(?!\S)")
+# Each stands on a page, and PostgreSQL reads some as one name, some as several words.
+NAMES_ON_PAGES = (
+    *("/dev/shm", "ProcessGroupNCCL.cpp", "pair.cc", "socket.cc", "torch.distributed.elastic"),
+    *("CUDACachingAllocator.cpp", "net_ib.cc", "tf.config", "ds_config.json", "nccl.h"),
+    *("/etc/munge/munge.key", "~/.cache/huggingface", "PROCESSGROUPNCCL.CPP", "dev/shm too"),
+)
+
+
+@pytest.mark.django_db
+def test_what_stands_on_a_page_is_found_however_it_is_put_together() -> None:
+    catalogue = load()
+    sync.load_failures(catalogue)
+    texts = [f"{failure.title} {failure.message} {telling_line(failure)}" for failure in catalogue]
+    names = {*NAMES_ON_PAGES, *(name for text in texts for name in COMPOUND.findall(text))}
+    assert len(names) > 100
+    results = [find(name) for name in sorted(names)]
+    denied = [r.query for r in results if not (r.exact or r.stated or r.has_all_words)]
+    assert denied == []
+
+
+@pytest.mark.parametrize(
+    "text", ["/srv/zoo", "mosaic.cc", "zoo.config", "~/.zoo", "zoo.Keeper::lost"]
+)
+def test_name_of_several_parts_is_found_where_it_stands_in_front_of_where_its_parts_do(
+    text: str, small_catalogue: Catalogue
+) -> None:
+    failures = dict(small_catalogue.failures)
+    parts = " ".join(re.findall(r"\w+", text))
+    for slug, said in (("peer-closed", f"See `{text}`."), ("scratch-disk-full", f"See {parts}.")):
+        section = replace(failures[slug].sections[0], markdown=said)
+        failures[slug] = replace(failures[slug], sections=(section, *failures[slug].sections[1:]))
+    sync.load_failures(Catalogue(failures))
+    result = find(text.upper())
+    assert result.has_all_words
+    assert result.hits[0].slug == "peer-closed"
+
+
+@pytest.mark.parametrize(
+    "text", ["heckpoi", "df -h /scr", "node_filesystem_avail", "number is 122"]
+)
+def test_a_piece_of_a_word_or_of_a_fact_is_found_where_it_stands(text: str) -> None:
+    """Facts, fixes and differences are in no index, and pieces of words are no words."""
+    result = find(text)
+    assert result.has_all_words
+    assert result.corrected is None
+
+
+def test_of_gated_sections_no_letter_is_found() -> None:
+    assert not find("def keep_last(paths").has_all_words
+
+
+def test_text_without_a_word_is_said_to_have_none(client: Client) -> None:
+    assert not find("':/.").has_words
+    assert "There is no word in <q>-</q> to look for" in client.get("/failures/?q=-").text

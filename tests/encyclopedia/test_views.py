@@ -207,7 +207,7 @@ def test_a_search_in_vain_offers_the_paste_box(client: Client) -> None:
 
 def test_a_misspelt_search_says_what_it_looked_for(client: Client) -> None:
     page = text_of(client, "/failures/?q=scrach+disk")
-    assert "Nothing for these words. For <q>scratch disk</q>:" in page
+    assert "Read as <q>scratch disk</q>" in page
     assert PAGE in page
 
 
@@ -225,9 +225,16 @@ def test_a_search_for_a_long_text_says_that_its_end_was_searched_for(client: Cli
     said = "Only its end was searched for"
     assert said not in client.get("/failures/", {"q": short}).text
     page = client.get("/failures/", {"q": long}).text
-    assert said in page
+    assert f"{said}: the last 3997 of 5007 characters, from <q>zzzz line\nzzzz line" in page
     assert "<h1>Search: a piece of a log</h1>" in page
     assert f"\n{long}</textarea>" in plain_newlines(page)
+
+
+def test_a_search_for_one_long_line_says_from_which_word_on(client: Client) -> None:
+    line = "beginning " * 500 + "middle " + "x" * 3900
+    page = client.get("/failures/", {"q": line}).text
+    assert "of 8907 characters, from <q>beginning beginning" in page
+    assert f"\n{line}</textarea>" in page
 
 
 def plain_newlines(page: str) -> str:
@@ -269,9 +276,40 @@ def test_the_codes_that_people_know_lead_to_pages(client: Client, code: str) -> 
     assert client.get(f"/f/{code}", follow=True).status_code == 200
 
 
-def test_a_code_without_a_page_is_a_404_that_offers_to_search_for_it(client: Client) -> None:
-    page = text_of(client, "/f/xid-94", status=404)
-    assert 'name="q" value="xid 94"' in page
+@pytest.mark.parametrize(
+    ("code", "says"),
+    [
+        ("xid-999", "No page is about Xid 999"),
+        ("exit-1", "No page is about exit code 1"),
+        ("signal-64", "No page is about signal 64"),
+        ("cuda-998", "No page is about CUDA error 998"),
+        ("no-space-left", "Scratch Disk Full During a Save"),
+        ("zzzz", "No page speaks of <q>zzzz</q>"),
+        ("_", "There is no word in"),
+    ],
+)
+@pytest.mark.usefixtures("_coded")
+def test_a_code_without_a_page_is_a_404_that_says_what_its_search_says(
+    client: Client, code: str, says: str
+) -> None:
+    response = client.get(f"/f/{code}")
+    assert response.status_code == 404
+    assert response["Cache-Control"] == "no-store"
+    page = response.content.decode()
+    assert f"<h1>No page has the short address <q>/f/{code}</q></h1>" in page
+    assert says in page
+    assert 'id="q" type="search" name="q"' in page
+    assert ('name="log"' in page) == (code != "no-space-left")
+
+
+def test_a_number_alone_is_led_to_the_pages_of_its_codes(client: Client) -> None:
+    sync.load_failures(load())
+    page = text_of(client, "/f/137", status=404)
+    assert client.get("/f/exit-137")["Location"] in page
+
+
+def test_a_name_as_a_short_address_leads_to_its_page(client: Client) -> None:
+    assert client.get("/f/disk-full")["Location"] == PAGE
 
 
 @pytest.mark.usefixtures("_coded")
@@ -284,6 +322,30 @@ def test_a_code_that_nobody_knows_is_answered_with_those_that_are_and_the_paste_
     assert "OOMKilled" not in page
     assert 'name="log"' in page
     assert "Nothing found" not in page
+
+
+def test_an_empty_list_offers_the_nearest_the_wider_and_the_paste_box(client: Client) -> None:
+    page = text_of(client, "/failures/?category=communication&severity=high")
+    assert '<h2 id="nearest">The nearest</h2>' in page
+    assert '<a class="failure-item-title" href="/failures/peer-closed/">' in page
+    assert '<a href="/failures/?severity=high">High alone: 1</a>' in page
+    assert 'name="log"' in page
+    assert 'name="log"' not in text_of(client, "/failures/?category=communication")
+
+
+@pytest.mark.parametrize("query", ["q=space", "q=zzzz", "q=Xid+999"])
+def test_a_search_says_that_the_filters_of_its_address_do_not_narrow_it(
+    client: Client, query: str
+) -> None:
+    said = "This search looks at all failures"
+    page = text_of(client, f"/failures/?{query}&category=storage&severity=high")
+    assert said in page
+    assert (
+        '<a href="/failures/?category=storage&amp;severity=high">the list of Storage, High</a>'
+        in page
+    )
+    assert said not in text_of(client, f"/failures/?{query}")
+    assert said not in text_of(client, f"/failures/?{query}&category=weather")
 
 
 def test_a_search_is_shown_as_text(client: Client) -> None:
