@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from encyclopedia.management.commands.measure_search import (
     questions_of_cases,
     questions_of_catalogue,
 )
-from encyclopedia.search import MOST_CHARACTERS, find, suggest
+from encyclopedia.search import LONGEST_QUERY, MOST_CHARACTERS, find, suggest
 from encyclopedia.wordings import telling_line
 
 pytestmark = pytest.mark.usefixtures("failures")
