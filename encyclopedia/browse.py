@@ -198,12 +198,13 @@ def _wider(
 
 
 def _nearest(failures: Sequence[Failure], chosen: _Chosen) -> tuple[Failure, ...]:
-    """Return the failures that lack the fewest of the chosen values, in their order."""
-    return tuple(sorted(failures, key=lambda each: _lacking(each, chosen))[:_MOST_NEAREST])
+    """Return the failures that lack the fewest of the chosen values, the category last."""
 
+    def lacking(failure: Failure) -> tuple[int, list[bool]]:
+        lacks = [not _fits(failure, {key: value}) for key, value in chosen.items()]
+        return sum(lacks), lacks
 
-def _lacking(failure: Failure, chosen: _Chosen) -> int:
-    return sum(not _fits(failure, {key: value}) for key, value in chosen.items())
+    return tuple(sorted(failures, key=lacking)[:_MOST_NEAREST])
 
 
 def _fits(failure: Failure, chosen: _Chosen, *, but: str = "") -> bool:

@@ -134,6 +134,12 @@ def test_where_no_failure_fits_the_nearest_are_those_that_lack_least() -> None:
     assert len(found.nearest) == 3
 
 
+def test_of_those_that_lack_as_much_the_nearest_are_of_the_category() -> None:
+    """`peer-closed` is the less grave of the two."""
+    found = listing({"category": "communication", "severity": "high"})
+    assert [each.slug for each in found.nearest[:2]] == ["peer-closed", "scratch-disk-full"]
+
+
 def test_where_no_failure_fits_each_wider_list_is_offered_with_its_count() -> None:
     found = listing({"category": "communication", "severity": "high", "sort": "title"})
     assert [(each.label, each.count) for each in found.wider] == [("High", 1), ("Communication", 1)]

@@ -310,6 +310,16 @@ def test_a_pasted_log_is_searched_for_by_its_last_lines_and_offered_whole(
     assert ("The box below holds all that you pasted." in wide_page.inner_text("main")) != blocked
 
 
+def test_a_long_text_that_was_not_pasted_is_searched_for_by_its_end_too(wide_page: Page) -> None:
+    wide_page.goto("/")
+    text = "zzzz of step 12 " * 1000 + "at the end"
+    search_box(wide_page).fill(text)
+    search_box(wide_page).press("Enter")
+    wide_page.wait_for_url("**/failures/?q=*at+the+end")
+    assert wide_page.get_by_label("Log or traceback").input_value() == text
+    assert f"of {len(text)} characters. The box below holds all" in wide_page.inner_text("main")
+
+
 def test_a_printed_page_says_where_and_when_and_asks_for_nothing(wide_page: Page) -> None:
     wide_page.goto(f"{PAGE}#why-it-happens")
     wide_page.emulate_media(media="print")
