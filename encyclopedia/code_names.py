@@ -15,9 +15,9 @@ _NAMES = (
     rf"--[a-z][\w-]*\w(?:={_VALUE})?",  # --shm-size=16g
     rf"[A-Za-z_][\w.]*={_VALUE}",  # NCCL_P2P_DISABLE=1
     r"[A-Za-z_][\w.]*\w\(\)",  # clone()
-    r"[A-Za-z_]\w*(?:[._]\w+)+\([^()\s`<>]*\)",  # torch.cuda.set_device(local_rank)
+    r"[A-Za-z][A-Za-z0-9]*[._][\w.]*\([^()\s`<>]*\)",  # torch.cuda.set_device(local_rank)
     r"__[a-z]\w*__",  # __getitem__
-    r"[A-Za-z][A-Za-z0-9.]*(?:_+[A-Za-z0-9.]+)*_[A-Za-z0-9.]*[A-Za-z0-9]",  # LD_LIBRARY_PATH
+    r"[A-Za-z][A-Za-z0-9.]*_[\w.]*[A-Za-z0-9]",  # LD_LIBRARY_PATH
 )
 # Not within a path, a quoted text or an expression, nor the beginning of one.
 _BEFORE = r"""(?<![\w./~$\\<{\["'`*=-])(?<!\w\()"""

@@ -41,8 +41,8 @@ _LAST = -10
 
 _TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
 _COLUMN = re.compile(r"<th[^>]*>(.*?)</th>", re.DOTALL)
-# A word, and no name that is spelt as it is.
-_WORD = re.compile(r"[a-z]+(?![\w.-])")
+# A heading begins with a word, and with no name that is spelt as it is.
+_FIRST_WORD = re.compile(r"\A[a-z]+(?![\w.-])")
 _INLINE_TAG = re.compile(r"</?(?:a|code|em|span|strong)\b[^>]*>")
 _TAG = re.compile(r"<[^>]+>")
 _SPACE = re.compile(r"\s+")
@@ -103,7 +103,7 @@ def _keep_attribute(_tag: str, name: str, value: str) -> str | None:
 
 
 def _capital(word: re.Match[str]) -> str:
-    return word[0].capitalize() if word.start() == 0 else word[0]
+    return word[0].capitalize()
 
 
 class _Labels(Extension):
@@ -119,7 +119,7 @@ class _CellLabels(Treeprocessor):
     def run(self, root: Element) -> None:
         for table in root.iter("table"):
             for heading in table.iter("th"):
-                heading.text = _WORD.sub(_capital, heading.text or "", count=1)
+                heading.text = _FIRST_WORD.sub(_capital, heading.text or "")
             labels = ["".join(heading.itertext()).strip() for heading in table.iter("th")]
             for row in table.iter("tr"):
                 for label, cell in zip(labels, row.findall("td"), strict=False):

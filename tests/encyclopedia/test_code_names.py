@@ -47,6 +47,12 @@ def test_what_is_prose_a_part_or_code_already_stays(text: str) -> None:
     assert names_as_code(text) == text
 
 
+def test_a_value_of_a_log_costs_no_more_than_its_length() -> None:
+    """A verdict's fix is filled with what the log says, and a log is hostile input."""
+    for value in ("a_" * 2000, "a." * 2000, "a=" * 2000, "--a-" * 1000, "a_b(" * 1000, "_" * 4000):
+        assert names_as_code(f"The card is {value}<").replace("`", "").endswith("<")
+
+
 def test_no_word_of_a_fix_is_lost_and_code_is_set_once() -> None:
     changed = 0
     for failure in load():
