@@ -46,7 +46,7 @@ OUTCOMES: Mapping[str, Label] = {
 }
 RANK_BASES: Mapping[str, str] = {
     "printed": "the log itself names it",
-    "derived": "worked out from host, process and launcher lines",
+    "derived": "worked out from what other lines tell",
     "eliminated": "found by elimination: every other rank reported and this one did not",
 }
 CONFIDENCES: Mapping[str, str] = {
