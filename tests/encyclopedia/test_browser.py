@@ -44,7 +44,7 @@ def test_a_narrow_page_shows_messages_commands_and_tables_to_their_end(narrow_pa
     assert len(widths) == 8
     assert all(needed <= there for needed, there in widths)
     sign, reason = narrow_page.locator("tbody tr").first.get_by_role("cell").all()
-    assert reason.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"why"'
+    assert reason.evaluate("(cell) => getComputedStyle(cell, '::before').content") == '"Why"'
     assert top_of(sign) < top_of(reason)
 
 
