@@ -12,6 +12,8 @@ from django.test import Client
 from denpex.accounts.models import User
 from encyclopedia import sync
 from encyclopedia.catalogue import Catalogue, load
+from encyclopedia.code_names import names_as_code
+from encyclopedia.gate import INVITATION
 from encyclopedia.models import Failure
 from encyclopedia.rendering import placeholders_as_code
 
@@ -43,8 +45,9 @@ def missing_in(twin: str, failure: Failure) -> list[str]:
     facts = dict(failure.facts)
     monitors = facts.pop("monitor", None) or {}
     said = [failure.message, *facts.values(), *monitors.values()]
-    said += [failure.fix.get(key) for key in ("command", "verify", "expect", "infra")]
-    said += [placeholders_as_code(failure.fix["summary"])]
+    said += [failure.fix.get(key) for key in ("command", "verify", "expect")]
+    sentences = (failure.fix.get(key) or "" for key in ("summary", "infra"))
+    said += [placeholders_as_code(names_as_code(sentence)) for sentence in sentences]
     said += [each.tell_apart for each in failure.look_alikes.all()]
     said += [ORIGIN + code.get_absolute_url() for code in failure.codes.all()]
     neighbours = [*failure.follows.all(), *failure.leads_to.all()]
@@ -97,7 +100,7 @@ def test_the_answer_and_the_fix_come_first(client: Client) -> None:
 
 def test_one_line_says_what_an_account_opens_and_where(client: Client) -> None:
     twin = twin_of(client, "scratch-disk-full")
-    assert "## The full steps\n\nA free account opens the full steps on every page" in twin
+    assert f"## The full steps\n\n{INVITATION}" in twin
     assert "Here it adds: the fix step by step; prevention; code for your stack." in twin
     assert f"Sign up: {ORIGIN}/account/signup/?next=" in twin
 

@@ -29,7 +29,7 @@ def test_host_that_was_masked_stands_in_the_command_as_in_the_sentence(compiled:
     masked = mask([LogFile("log.txt", case_log("lab-oom-monitor-ray2"))])
     summary, _, verify = fix_of(diagnose(masked.logs, compiled))
     assert "node <ip-1>" in summary
-    assert "-ip '<ip-1>'" in verify
+    assert "ssh '<ip-1>'" in verify
 
 
 def test_pod_of_a_command_is_the_one_that_the_line_is_of(compiled: Compiled) -> None:
