@@ -3,8 +3,6 @@
 
 const MOST_LINES = 10000;
 const LINES = /^#(?:F(\d+)-)?L(\d+)(?:-(?:F\d+-)?L?(\d+))?$/;
-// Where a link was followed: the browser has gone on to its line by the time that is told.
-let readAt = 0;
 
 // A gap between lines opens in its place, unless the page would grow too long: then the log's own
 // page, where the link leads, is the better place to read.
@@ -53,21 +51,7 @@ function goToLines(log) {
   }
   choose(file, from, to);
   // Also for one line: a scroll that is under way, as to a link that got the focus, would win.
-  bringIntoSight(start, readAt);
-}
-
-// A log beside the verdict has a scroll of its own: the page stays where it was read, at `top`.
-function bringIntoSight(line, top) {
-  const beside = line.closest(".beside");
-  if (!beside || getComputedStyle(beside).position !== "sticky") {
-    line.scrollIntoView({ block: "center" });
-    return;
-  }
-  scrollTo({ top, behavior: "instant" });
-  const [place, frame] = [line.getBoundingClientRect(), beside.getBoundingClientRect()];
-  beside.scrollBy({ top: place.top - frame.top - frame.height / 2, behavior: "instant" });
-  const below = line.getBoundingClientRect().bottom - innerHeight;
-  if (below > 0) scrollBy({ top: below, behavior: "instant" });
+  start.scrollIntoView({ block: "center" });
 }
 
 function lineId(file, line) {
@@ -105,7 +89,7 @@ function setUpEvidenceKeys() {
     const from = focused < 0 ? last : focused;
     last = from < 0 ? (by > 0 ? 0 : numbers.length - 1) : (from + by + numbers.length) % numbers.length;
     numbers[last].focus({ preventScroll: true });
-    bringIntoSight(numbers[last], scrollY);
+    numbers[last].scrollIntoView({ block: "center" });
   }
 
   onKey("n", () => step(1));
@@ -135,7 +119,6 @@ const log = document.querySelector("[data-log-pages]");
 if (log) {
   log.addEventListener("click", openGap);
   log.addEventListener("click", chooseRun);
-  addEventListener("click", () => (readAt = scrollY), true);
   addEventListener("hashchange", () => goToLines(log));
   goToLines(log);
 }

@@ -402,8 +402,6 @@ BOX = (
     "element => (({x, y, right, bottom}) => [x, y, right, bottom])(element.getBoundingClientRect())"
 )
 
-STANDS_AT = "([link, y]) => Math.abs(link.getBoundingClientRect().y - y) < 1"
-
 
 @pytest.mark.parametrize("width", [390, 768, 1440, 1600, 1920, 2560])
 def test_log_stands_beside_the_verdict_where_there_is_room(
@@ -438,17 +436,6 @@ def test_log_stands_beside_the_verdict_where_there_is_room(
         page.evaluate("scrollTo(0, 0)")
         page.get_by_role("link", name="line 205").first.click()
         expect(page.locator("#L205 > .log-number")).to_be_in_viewport(ratio=1)
-        # What is read on the left stays where it is.
-        for link in (why.get_by_role("link", name="Line 55"), page.locator(".fates a").last):
-            link.scroll_into_view_if_needed()
-            at = [link.element_handle(), link.evaluate(BOX)[1]]
-            link.click()
-            target = urlsplit(page.url).fragment
-            expect(page.locator(f"#{target} > .log-number")).to_be_in_viewport(ratio=1)
-            page.wait_for_function(STANDS_AT, arg=at)
-        page.keyboard.press("n")
-        expect(page.locator(":focus")).to_be_in_viewport(ratio=1)
-        page.wait_for_function(STANDS_AT, arg=at)
 
 
 def test_verdict_that_is_shorter_than_its_log_is_not_pulled_apart(
