@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from django.conf import settings
 
-from encyclopedia.code_names import names_as_code
 from encyclopedia.models import Failure
 from encyclopedia.page import Block, Page
-from encyclopedia.rendering import placeholders_as_code
+from encyclopedia.rendering import fix_as_markdown
 
 __all__ = ["as_markdown"]
 
@@ -48,7 +47,7 @@ def _quick_answer(page: Page, block: Block) -> Iterator[str]:
     fix = page.failure.fix
     yield block.markdown
     yield "### Fix, for ML engineers" if fix.get("infra") else "### Fix"
-    yield placeholders_as_code(names_as_code(fix["summary"]))
+    yield fix_as_markdown(fix["summary"])
     for key, label in (("command", "Run"), ("verify", "Verify")):
         if fix.get(key):
             yield f"{label}:"
@@ -57,7 +56,7 @@ def _quick_answer(page: Page, block: Block) -> Iterator[str]:
         yield f"Expect: {fix['expect']}"
     if fix.get("infra"):
         yield "### Fix, for infrastructure"
-        yield placeholders_as_code(names_as_code(fix["infra"]))
+        yield fix_as_markdown(fix["infra"])
 
 
 def _short(page: Page, _block: Block) -> Iterator[str]:

@@ -19,9 +19,10 @@ from markdown.treeprocessors import Treeprocessor
 
 from encyclopedia.catalogue import PLACEHOLDER
 from encyclopedia.code_blocks import CLASSES, code_block
+from encyclopedia.code_names import names_as_code
 from encyclopedia.commonmark import CommonMark
 
-__all__ = ["placeholders_as_code", "plain_text", "render", "render_line"]
+__all__ = ["fix_as_markdown", "placeholders_as_code", "plain_text", "render", "render_line"]
 
 _TAGS = {
     *("a", "blockquote", "br", "code", "div", "em", "hr", "pre", "span", "strong"),
@@ -72,6 +73,11 @@ def render_line(markdown: str) -> str:
 def placeholders_as_code(text: str) -> str:
     """Return a text of Markdown in which `<name>`, which only a log tells, is set as code."""
     return _CODE_OR_PLACEHOLDER.sub(lambda found: found["code"] or f"`{found[0]}`", text)
+
+
+def fix_as_markdown(text: str) -> str:
+    """Return a sentence of a fix with its names, and with what only a log tells, set as code."""
+    return placeholders_as_code(names_as_code(text))
 
 
 def plain_text(markup: str) -> str:

@@ -18,6 +18,7 @@ Processes of the site, on the test database (use `transactional_db`: they see co
 Browser (Chromium from the system, else Playwright's own):
     browser         one Chromium for the whole run
     wide_page, narrow_page   a page of 1440 px, of 390 px; relative addresses are those of `site`
+    scriptless_page          a page of 1440 px without JavaScript
     A page that raises a script error or breaks the content security policy fails its test.
 """
 
@@ -321,15 +322,27 @@ def narrow_page(browser: Browser, site: str) -> Iterator[Page]:
         yield page
 
 
+@pytest.fixture
+def scriptless_page(browser: Browser, site: str) -> Iterator[Page]:
+    with _page(browser, site, width=1440, height=900, scripts=False) as page:
+        yield page
+
+
 @contextlib.contextmanager
-def _page(browser: Browser, site: str, *, width: int, height: int) -> Iterator[Page]:
+def _page(
+    browser: Browser, site: str, *, width: int, height: int, scripts: bool = True
+) -> Iterator[Page]:
     faults: list[str] = []
 
     def note_violation(text: str) -> None:
         if "Content Security Policy" in text:
             faults.append(text)
 
-    context = browser.new_context(base_url=site, viewport={"width": width, "height": height})
+    context = browser.new_context(
+        base_url=site,
+        viewport={"width": width, "height": height},
+        java_script_enabled=scripts,
+    )
     page = context.new_page()
     page.on("pageerror", lambda error: faults.append(str(error)))
     page.on("console", lambda message: note_violation(message.text))

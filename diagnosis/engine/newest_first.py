@@ -13,6 +13,7 @@ from itertools import pairwise
 from diagnosis.engine.sources import Envelopes
 from diagnosis.engine.stamps import DATED
 from diagnosis.engine.text import Text
+from diagnosis.engine.unfolded import shape_of
 
 __all__ = ["oldest_first"]
 
@@ -21,9 +22,11 @@ _SAMPLES = 48
 _FEWEST_SAMPLES = 8
 # Of neighbouring samples so many may go forward: processes write out of turn by a second or two.
 _FORWARD_SHARE = 0.1
-# No collector exports more at once; each line of a text that is turned is parsed.
+# No collector exports more at once.
 _MOST_LINES = 200_000
 _HEAD_BYTES = 512
+# Lines that begin alike in so many bytes, digits aside, have both a time or neither.
+_STAMP_BYTES = 48
 
 
 def oldest_first(text: Text, envelopes: Envelopes) -> Text:
@@ -38,9 +41,13 @@ def oldest_first(text: Text, envelopes: Envelopes) -> Text:
     starts = list(_starts(text))
     ends = [*(start - 1 for start in starts[1:]), len(text.data) - ended]
     bounds = list(zip(starts, ends, strict=True))
+    has_time: dict[bytes, bool] = {}
     records: list[list[int]] = []
     for number, (start, end) in enumerate(bounds):
-        if not records or _time(text.data[start:end], envelopes) is not None:
+        shape = shape_of(text.data[start : min(end, start + _STAMP_BYTES)])
+        if shape not in has_time:
+            has_time[shape] = _time(text.data[start:end], envelopes) is not None
+        if has_time[shape] or not records:
             records.append([])
         records[-1].append(number)
     order = [number for record in reversed(records) for number in record]

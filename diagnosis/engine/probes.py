@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
+    "COUNTER",
     "ENDINGS",
     "INTERRUPTS",
     "PROBES",
@@ -24,6 +25,10 @@ __all__ = [
     "probe_pattern",
     "signal_number",
 ]
+
+
+# A counter of steps, batches or epochs with its value: a run at work.
+COUNTER = r"(?i:\b(?:step|iter|iteration|epoch|batch)s?[ \t]*[:=#/]?[ \t]*\[?[ \t]*\d+\b)"
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from diagnosis.engine.log import Line, Log
 from diagnosis.engine.patterns import BytePattern
+from diagnosis.engine.probes import COUNTER
 
 __all__ = [
     "counter_of",
@@ -19,11 +20,8 @@ __all__ = [
     "shows_work",
 ]
 
-# Lines that show work being done: a counter of steps, batches or epochs with its value.
-_PROGRESS = BytePattern(
-    r"(?i:\b(?:step|iter|iteration|epoch|batch)s?[ \t]*[:=#/]?[ \t]*\[?[ \t]*\d+\b|\d+/\d+ \[\d)"
-    r"|\d%\|"
-)
+# Lines that show work being done.
+_PROGRESS = BytePattern(rf"{COUNTER}|\d+/\d+ \[\d|\d%\|")
 _BAR = BytePattern(r"\d+/\d+ \[|\| ?\d+/\d+\b")
 _DRAWN = BytePattern(r"\d{1,3}%\|")
 _FINISHED = BytePattern(

@@ -143,9 +143,10 @@ class Text:
         return begin if ends and begin >= first and begin < start - 1 else None
 
     def offset_of_line(self, number: int) -> int:
-        """Return where line `number` (from 1) starts; the end of the text where there is none."""
-        if number in self.order:
-            number = self.order.index(number) + 1
+        """Return where line `number` (from 1) starts; the end of the text where there is none.
+
+        For a text whose lines stand as in the file, as it is shown.
+        """
         feeds = self._feeds
         stride = bisect_right(feeds, number - 2) - 1 if number > 1 else 0
         missing = number - 1 - feeds[stride]

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from diagnosis.engine.records import Opened, RecordKeys, read_record
 
-__all__ = ["HEAD", "HEAD_MARKS", "read_head", "unfold", "without_head"]
+__all__ = ["HEAD", "HEAD_MARKS", "read_head", "shape_of", "unfold", "without_head"]
 
 # The ASCII unit separator stands at either end of a head, the record separator between what it
 # tells; no logger prints them.
@@ -51,8 +51,7 @@ def unfold(data: bytes, keys: RecordKeys, is_prefix: Callable[[bytes], bool]) ->
         opened = _opened(data[opening.start() : end], keys)
         if opened is None or len(prefix) > _LONGEST_PREFIX:
             continue
-        # Stamps and counters change from line to line, and what they are does not.
-        shape = prefix.translate(_DIGITS)
+        shape = shape_of(prefix)
         if shape not in prefixes:
             prefixes[shape] = is_prefix(prefix)
         if prefixes[shape]:
@@ -61,6 +60,11 @@ def unfold(data: bytes, keys: RecordKeys, is_prefix: Callable[[bytes], bool]) ->
             pieces += (data[written:start], b"\r".join(lines))
             written = end
     return b"".join((*pieces, data[written:])) if pieces else data
+
+
+def shape_of(prefix: bytes) -> bytes:
+    """Return what does not change of a prefix from line to line: stamps and counters do."""
+    return prefix.translate(_DIGITS)
 
 
 def _opened(record: bytes, keys: RecordKeys) -> Opened | None:

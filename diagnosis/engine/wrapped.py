@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from diagnosis.engine.paragraphs import is_paragraph, parts
+from diagnosis.engine.probes import COUNTER
 from diagnosis.engine.text import Text
 
 __all__ = ["Continue", "Joined", "joined_lines", "raised_in_paragraphs"]
@@ -30,10 +31,7 @@ _FRESH = re.compile(
     r"|\{[\"']|  File \"|Traceback "
 )
 # A run that goes on: no message of an exception counts steps.
-_COUNTS = re.compile(
-    r"[\s\[(|>-]*(?:(?i:step|iter|iteration|epoch|batch)(?i:s|es)?[ \t]*[:=#/]?[ \t]*\[?[ \t]*\d"
-    r"|\d{1,3}(?:\.\d+)?%\|)"
-)
+_COUNTS = re.compile(rf"[\s\[(|>-]*(?:{COUNTER}|\d{{1,3}}(?:\.\d+)?%\|)")
 _MOST_PIECES = 12
 _BOX = "│┃|"
 _MESSAGE_PIECES = 4

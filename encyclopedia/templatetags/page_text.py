@@ -10,8 +10,7 @@ from django.utils.safestring import SafeString, mark_safe
 
 from encyclopedia import code_blocks
 from encyclopedia.catalogue import PLACEHOLDER
-from encyclopedia.code_names import names_as_code
-from encyclopedia.rendering import placeholders_as_code, render_line
+from encyclopedia.rendering import fix_as_markdown, render_line
 
 __all__ = ["command_lines", "fix_line", "has_placeholders", "markdown_line"]
 
@@ -27,7 +26,7 @@ def markdown_line(text: str) -> SafeString:
 @register.filter
 def fix_line(text: str) -> SafeString:
     """Render a line of a fix: as `markdown_line`, with names and what a log tells set as code."""
-    return markdown_line(placeholders_as_code(names_as_code(text)))
+    return markdown_line(fix_as_markdown(text))
 
 
 @register.filter

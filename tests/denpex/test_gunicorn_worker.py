@@ -7,7 +7,7 @@ import socket
 from urllib.parse import quote, urlsplit
 
 import pytest
-from playwright.sync_api import Browser
+from playwright.sync_api import Page
 
 from denpex.headers import CONTENT_SECURITY_POLICY, policy
 
@@ -53,31 +53,26 @@ def test_request_that_is_none_is_refused_as_before(site: str) -> None:
 
 
 def test_too_long_a_search_without_scripts_is_told_so_and_leaves_the_text_in_the_field(
-    browser: Browser, site: str
+    scriptless_page: Page,
 ) -> None:
-    context = browser.new_context(base_url=site, java_script_enabled=False)
-    page = context.new_page()
-    page.goto("/privacy/")
-    field = page.get_by_label("Search failures")
+    scriptless_page.goto("/privacy/")
+    field = scriptless_page.get_by_label("Search failures")
     text = "显存不足" * 300
     field.fill(text)
     field.press("Enter")
-    page.get_by_text(WORDS).wait_for()
-    page.go_back()
+    scriptless_page.get_by_text(WORDS).wait_for()
+    scriptless_page.go_back()
     assert field.input_value() == text
-    context.close()
 
 
 def test_a_log_in_the_search_field_is_sent_to_its_end_without_scripts(
-    browser: Browser, site: str
+    scriptless_page: Page,
 ) -> None:
-    context = browser.new_context(base_url=site, java_script_enabled=False)
-    page = context.new_page()
-    page.goto("/privacy/")
+    scriptless_page.goto("/privacy/")
+    field = scriptless_page.get_by_label("Search failures")
     text = "step 12 of the zzzz run " * 250 + "zzzz.Error: zzzz of 7"
-    page.get_by_label("Search failures").fill(text)
-    page.get_by_label("Search failures").press("Enter")
-    page.get_by_role("heading", name="Search: a piece of a log").wait_for()
-    assert page.get_by_label("Log or traceback").input_value() == text
-    assert f"of {len(text)} characters, from" in page.inner_text("main")
-    context.close()
+    field.fill(text)
+    field.press("Enter")
+    scriptless_page.get_by_role("heading", name="Search: a piece of a log").wait_for()
+    assert scriptless_page.get_by_label("Log or traceback").input_value() == text
+    assert f"of {len(text)} characters, from" in scriptless_page.inner_text("main")

@@ -12,10 +12,9 @@ from django.test import Client
 from denpex.accounts.models import User
 from encyclopedia import sync
 from encyclopedia.catalogue import Catalogue, load
-from encyclopedia.code_names import names_as_code
 from encyclopedia.gate import INVITATION
 from encyclopedia.models import Failure
-from encyclopedia.rendering import placeholders_as_code
+from encyclopedia.rendering import fix_as_markdown
 
 pytestmark = pytest.mark.usefixtures("failures")
 
@@ -47,7 +46,7 @@ def missing_in(twin: str, failure: Failure) -> list[str]:
     said = [failure.message, *facts.values(), *monitors.values()]
     said += [failure.fix.get(key) for key in ("command", "verify", "expect")]
     sentences = (failure.fix.get(key) or "" for key in ("summary", "infra"))
-    said += [placeholders_as_code(names_as_code(sentence)) for sentence in sentences]
+    said += [fix_as_markdown(sentence) for sentence in sentences]
     said += [each.tell_apart for each in failure.look_alikes.all()]
     said += [ORIGIN + code.get_absolute_url() for code in failure.codes.all()]
     neighbours = [*failure.follows.all(), *failure.leads_to.all()]
